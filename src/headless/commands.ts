@@ -97,7 +97,7 @@ export const serve = defineCommand({
     },
     open: { text: "Open the inspector in the browser." },
     "until-input-ends": {
-      text: "End when standard input ends, as it does with the program that started this one.",
+      text: "End when standard input closes, which happens when the program that started Hookyard ends.",
     },
   },
   exits: { 0: "after Ctrl+C", 1: "when it could not start", 2: wrongFlag },
@@ -111,7 +111,7 @@ export const mcp = defineCommand({
   flags: {
     data: {
       value: "DIR",
-      text: `The data directory, or :memory: to store nothing. ${usualData}`,
+      text: `The data directory, or :memory: to store nothing. ${usualData}.`,
       choices: "directories",
     },
   },
@@ -243,8 +243,15 @@ export const retry = defineCommand({
 export const reset = defineCommand({
   name: "reset",
   summary: "Removes all messages.",
-  about: "Removes all messages, with what was recorded of them.",
-  flags: { everything: { text: "Remove the configuration as well." }, data, json },
+  about:
+    "Removes all messages, with their deliveries and attempts, all profiles, deletion requests and suppressions. The configuration stays.",
+  flags: {
+    everything: {
+      text: "Remove sources, destinations, test endpoints, retry profiles, simulated clients, audiences and computed traits as well. The settings stay.",
+    },
+    data,
+    json,
+  },
   exits: ofVerb,
 });
 
@@ -295,7 +302,7 @@ export const check = defineCommand({
   flags: {
     secret: {
       value: "S",
-      text: "The shared secret of the receiver, to sign with. HOOKYARD_SECRET in the environment does the same, and no other program sees it there.",
+      text: "The shared secret of the receiver, to sign with. HOOKYARD_SECRET in the environment does the same, and other users of this machine cannot read it there.",
     },
     header: {
       value: '"NAME: VALUE"',
@@ -319,7 +326,10 @@ export const check = defineCommand({
       text: "For a single request. Default: 5000.",
       variable: "HOOKYARD_CHECK_TIMEOUT",
     },
-    seed: { value: "N", text: "What is drawn. Default: a new one; the report names it." },
+    seed: {
+      value: "N",
+      text: "The seed of the random choices. Default: a new one, which the report shows.",
+    },
     json: {
       value: "FILE",
       text: "Write the report as JSON there; alone or with - to standard output.",
@@ -348,7 +358,7 @@ export const explore = defineCommand({
   flags: {
     runs: { value: "N", text: "Run at most this many schedules.", default: "1000" },
     minutes: { value: "M", text: "Stop after this many minutes.", default: "2" },
-    seed: { value: "N", text: "What is drawn. Default: the file's, or 1." },
+    seed: { value: "N", text: "The seed of the random choices. Default: the file's, or 1." },
     out: {
       value: "DIR",
       text: "Where the scenario is written. Default: here.",

@@ -154,7 +154,7 @@ const reset = defineTool({
   name: "reset",
   title: "Delete all messages, or everything",
   description:
-    "Deletes all messages with their deliveries, or with what: everything the whole configuration too. Settings stay. It cannot be undone: use it only when the user asks for an empty Hookyard.",
+    "Deletes all messages with their deliveries, profiles, deletion requests and suppressions, or with what: everything the whole configuration too. Settings stay. It cannot be undone: use it only when the user asks for an empty Hookyard.",
   effect: "deletes",
   schema: z.strictObject({ what: z.enum(["messages", "everything"]) }),
   async run({ what }, { call }) {

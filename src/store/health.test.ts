@@ -8,6 +8,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
   writeSync,
@@ -356,6 +357,38 @@ test("the log may hold pages that the file lacks, and a file that SQLite itself 
   store.commit([request([{}])]);
   health.tick();
   expect([store.trouble(), markerIn(data)]).toMatchObject([null, { size: size() }]);
+});
+
+test("a file that was shortened while commits lengthen it again in the log is whole, and one that was cut off then is not", () => {
+  const data = temporaryDirectory();
+  const file = join(data, dataFileName);
+  const { db, store, health } = openTestStore(data);
+  const other = new Database(file);
+  onTestFinished(() => void other.close());
+  const trouble = (): string | undefined => {
+    health.tick();
+    return store.trouble()?.message;
+  };
+  const fill = (megabytes: number): void =>
+    void store.commit([request([{ text: JSON.stringify("x".repeat(megabytes * 1_000_000)) }])]);
+  db.pragma("wal_autocheckpoint = 0");
+  fill(12);
+  other.pragma("wal_checkpoint(PASSIVE)");
+  expect(trouble()).toBeUndefined();
+  const large = statSync(file).size;
+  store.clearMessages();
+  while (store.giveBack(1000) > 0);
+  while (Number(db.pragma("freelist_count", { simple: true })) > 0) fill(1);
+  expect([trouble(), statSync(file).size]).toEqual([undefined, large]);
+  other.pragma("wal_checkpoint(PASSIVE)");
+  const small = statSync(file).size;
+  fill(1);
+  expect(small).toBeLessThan(large);
+  expect(trouble()).toBeUndefined();
+  other.pragma("wal_checkpoint(PASSIVE)");
+  expect(trouble()).toBeUndefined();
+  truncateSync(file, small);
+  expect(trouble()).toMatch(/has been cut off/);
 });
 
 test("at the end the marker describes the file that was open, and nothing else", () => {

@@ -54,6 +54,11 @@ export class StoreHealth {
   readonly #tried;
   readonly #totalChanges;
   #size = 0;
+  /**
+   * The smallest size that the database has had since it was shortened. A checkpoint may still cut
+   * the file down to it, and commits may have lengthened it again in the log by then.
+   */
+  #least = Infinity;
   #lastBeat = 0;
   #changesAtBeat = -1;
   #lookedAt = Number.NEGATIVE_INFINITY;
@@ -112,6 +117,11 @@ export class StoreHealth {
     if (monotonic() - this.#lookedAt > lookedAtMs) this.#look();
     const fault = this.#moved ?? this.#damage;
     if (fault !== null) throw fault;
+  }
+
+  /** Pages at the end of the database were given back. */
+  shortened(): void {
+    this.#least = Math.min(this.#least, this.#bytesWanted());
   }
 
   wrote(): void {
@@ -196,14 +206,17 @@ export class StoreHealth {
         );
       }
     }
-    if (size >= this.#size) return null;
-    if (this.#bytesWanted() > size) {
+    if (size >= this.#size && this.#least === Infinity) return null;
+    const wanted = this.#bytesWanted();
+    if (size < this.#size && Math.min(this.#least, wanted) > size) {
       return new DataFault(
         "DATA_DAMAGED",
         `${file} has been cut off. Hookyard has stopped writing. Stop Hookyard, and start it with a restored copy or with another --data directory.`,
       );
     }
     this.#size = size;
+    // Checkpoints have caught up.
+    if (size === wanted) this.#least = Infinity;
     return null;
   }
 

@@ -91,7 +91,11 @@ export function createUpkeepStore({
   postings,
   mapped,
   transactions,
-}: RemovingOptions & { transactions: Transactions }): Omit<UpkeepStore, "prepareLookups"> {
+  health,
+}: RemovingOptions & {
+  transactions: Transactions;
+  health: { shortened(): void };
+}): Omit<UpkeepStore, "prepareLookups"> {
   const accepted = db
     .prepare<[], number>(
       `SELECT coalesce(sum(n), 0) FROM message_counts WHERE state NOT IN (${stateCode("rejected")}, ${stateCode("duplicate")})`,
@@ -192,6 +196,7 @@ export function createUpkeepStore({
       isShrinking = spare > 0 && (isShrinking || free >= pages * tooFree);
       if (!isShrinking) return 0;
       db.exec(`PRAGMA incremental_vacuum(${Math.min(limit, spare)})`);
+      health.shortened();
       return pages - (freePages.get() as { pages: number }).pages;
     },
     clearMessages: () => clear(db, transactions, [...recordTables, ...profileTables]),

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import {
+import fs, {
   closeSync,
   copyFileSync,
   existsSync,
@@ -13,6 +13,7 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { Worker } from "node:worker_threads";
@@ -253,6 +254,33 @@ test("a directory that is moved away is trouble, and none when it is back", () =
   renameSync(`${data}-away`, data);
   health.tick();
   expect(store.trouble()).toBeNull();
+  expect(store.commit([request([{}])])).toHaveLength(1);
+});
+
+test("files that cannot be looked at are trouble, while they are watched on, and none when they can be again", () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const { store } = openTestStore(temporaryDirectory());
+  const closed = openStore(temporaryDirectory());
+  let changes = 0;
+  store.watch(() => (changes += 1));
+  vi.spyOn(fs, "statSync").mockImplementation(() => {
+    throw Object.assign(new Error("EIO: i/o error, stat"), { code: "EIO" });
+  });
+  syncBuiltinESMExports();
+  try {
+    vi.advanceTimersByTime(2000);
+    expect([changes, store.trouble()]).toMatchObject([
+      1,
+      { status: 503, message: expect.stringMatching(/cannot be looked at: EIO/) },
+    ]);
+    expect(() => store.commit([request([{}])])).toThrow(/cannot be looked at: EIO/);
+    closed.close();
+  } finally {
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
+  }
+  vi.advanceTimersByTime(1000);
+  expect([changes, store.trouble()]).toEqual([2, null]);
   expect(store.commit([request([{}])])).toHaveLength(1);
 });
 

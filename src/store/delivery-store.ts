@@ -450,7 +450,7 @@ function windows(
     .pluck();
   const oldestWindow = db
     .prepare<[number]>(
-      `SELECT first_attempt_at FROM deliveries WHERE destination_id = ? AND state = ${waiting} ORDER BY first_attempt_at LIMIT 1`,
+      `SELECT first_attempt_at FROM deliveries WHERE destination_id = ? AND state = ${waiting} AND first_attempt_at IS NOT NULL ORDER BY first_attempt_at LIMIT 1`,
     )
     .pluck();
   const see = (destinationId: DestinationId): void => {

@@ -30,6 +30,16 @@ test("a restart while a batch is sent queues each of its messages again", async 
   expect(items.map(({ state }) => state)).toEqual(["queued", "queued", "queued"]);
 });
 
+test("a batch that collects has no window, and leaves those of its destination's other deliveries alone", () => {
+  const { store } = openTestStore();
+  store.commit([request([{ mappedTo: [{ to, key: null }] }, { mappedTo: [{ to, key: "k" }] }])]);
+  expect(store.nextWindowEnd(to, 100)).toBeNull();
+  const [tried] = store.claim(to, startOfTime, 9);
+  const id = tried?.id as DeliveryId;
+  store.record([attempt(id, { status: 503 })], [moveTo(id, "waiting", startOfTime + 1000)]);
+  expect(store.nextWindowEnd(to, 100)).toBe(startOfTime + 100);
+});
+
 test("a batch whose first message is removed belongs to the next, and goes with the last", () => {
   const { one, id } = sendingBatch();
   const { store, db } = one;

@@ -70,7 +70,7 @@ test("what runs with each commit, each recording and each look of upkeep leaves 
   const deletion = store.insertDeletion({ suppress: false, requestedAt: 1, userIds: ["ada"] });
   store.commit([request([{ rejection: { reason: "no", detail: "No." } }, {}])]);
   expect(store.removeRejected(0, 9)).toBe(1);
-  expect(store.removeOld({ maxMessages: 0, olderThanWall: null }, 9)).toBe(0);
+  expect(store.removeOld({ maxMessages: 0, olderThanWall: null }, 9).removed).toBe(0);
   store.record([], [moveTo(2 as DeliveryId, "cancelled")]);
   store.rejectedBytes();
   store.giveBack(9);
@@ -92,7 +92,9 @@ test("retention and cancelling leave a delivery alone whose claim is not written
   const one = openTestStore();
   queue(one, 3);
   claim(one, 1);
-  expect(one.store.removeOld({ maxMessages: 0, olderThanWall: startOfTime + 1 }, 9)).toBe(0);
+  expect(one.store.removeOld({ maxMessages: 0, olderThanWall: startOfTime + 1 }, 9).removed).toBe(
+    0,
+  );
   expect(one.store.countByState()).toMatchObject({ sending: 1, queued: 2 });
 });
 

@@ -45,12 +45,12 @@ test("a batch whose first message is removed belongs to the next, and goes with 
   const { store, db } = one;
   store.record([attempt(id)], [moveTo(id, "delivered")]);
   passOver(one);
-  expect(store.removeOld({ maxMessages: 2, olderThanWall: null }, 9)).toBe(1);
+  expect(store.removeOld({ maxMessages: 2, olderThanWall: null }, 9).removed).toBe(1);
   expectConsistent(db);
   expect(store.message(2 as MessageRowId)?.deliveries).toMatchObject([{ id, messages: [2, 3] }]);
-  expect(store.removeOld({ maxMessages: 1, olderThanWall: null }, 9)).toBe(1);
+  expect(store.removeOld({ maxMessages: 1, olderThanWall: null }, 9).removed).toBe(1);
   expect(store.message(3 as MessageRowId)?.deliveries).toMatchObject([{ id, messages: [3] }]);
-  expect(store.removeOld({ maxMessages: 0, olderThanWall: null }, 9)).toBe(1);
+  expect(store.removeOld({ maxMessages: 0, olderThanWall: null }, 9).removed).toBe(1);
   for (const table of ["deliveries", "batch_parts", "mapped_requests", "attempts"])
     expect([table, db.prepare(`SELECT count(*) FROM ${table}`).pluck().get()]).toEqual([table, 0]);
 });

@@ -24,7 +24,7 @@ const movingStates: ReadonlySet<number> = new Set(
   deliveryStates.filter((state) => !isSettled(state)).map(stateCode),
 );
 
-/** How many messages that have to stay are passed over at once: some ten milliseconds' work. */
+/** How many messages that have to stay are passed over at once: some milliseconds' work. */
 const maxPassedOver = 5000;
 
 /**
@@ -137,13 +137,15 @@ export function createUpkeepStore({
   type Excess = { count: number; isTooLarge: () => boolean; olderThanWall: number | null };
 
   const remove = transactions.wrap(
-    ({ count, isTooLarge, olderThanWall }: Excess, limit: number): number => {
+    ({ count, isTooLarge, olderThanWall }: Excess, limit: number) => {
       transactions.changes(place);
       const requests = new Set<number>();
       const removed = new Set<number>();
       let acceptedRemoved = 0;
       let rows = 0;
       let more = true;
+      /** Null when it has to be asked. */
+      let tooLarge: boolean | null = null;
       for (
         let passedOver = 0;
         more && removed.size === 0 && passedOver < maxPassedOver && rows < maxRows;
@@ -156,7 +158,7 @@ export function createUpkeepStore({
             more = true;
             break;
           }
-          const tooMany = acceptedRemoved < count || isTooLarge();
+          const tooMany = acceptedRemoved < count || (tooLarge ??= isTooLarge());
           const tooOld =
             olderThanWall !== null && (wallAt.get(message.request_id) as number) < olderThanWall;
           if (!tooMany && !tooOld) {
@@ -170,6 +172,7 @@ export function createUpkeepStore({
           const removedRows = removal.removeWithAll(message);
           if (removedRows === null) continue;
           rows += removedRows;
+          tooLarge = null;
           if (isAccepted) acceptedRemoved += 1;
           removed.add(message.id);
           requests.add(message.request_id);
@@ -177,7 +180,7 @@ export function createUpkeepStore({
       }
       removal.finish(removed, requests);
       if (!more) passed = 0;
-      return removed.size;
+      return { removed: removed.size, more };
     },
   );
 
@@ -186,7 +189,8 @@ export function createUpkeepStore({
       const count =
         maxMessages === null ? 0 : Math.max(0, (accepted.get() as number) - maxMessages);
       const isTooLarge = createSizeTest(maxBytes);
-      if (count === 0 && olderThanWall === null && !isTooLarge()) return 0;
+      if (count === 0 && olderThanWall === null && !isTooLarge())
+        return { removed: 0, more: false };
       return remove({ count, isTooLarge, olderThanWall }, limit);
     },
     ...quotaOfRejected({ db, counts, transactions, removal }),

@@ -169,6 +169,16 @@ describe("retention", () => {
     expectConsistent(one.db);
   });
 
+  test("by age passes over messages that arrived while the machine's clock was ahead", () => {
+    const one = openTestStore();
+    for (const wallAt of [1, Date.UTC(2999, 0), 2, 9])
+      one.store.commit([request([{}], { at: startOfTime, wallAt })]);
+    expect(removeAll(one, { olderThanWall: 5 })).toBe(2);
+    expect(ids(one)).toEqual([2, 4]);
+    expect(removeAll(one, { maxMessages: 1, olderThanWall: 5 })).toBe(1);
+    expect(ids(one)).toEqual([4]);
+  });
+
   test("keeps what is pinned and what still moves, and takes newer ones for the count instead", () => {
     const one = openTestStore();
     fill(one, 40, { unsettled: [3, 4] });

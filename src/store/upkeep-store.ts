@@ -6,6 +6,7 @@
 
 import { deliveryStates, isSettled } from "../domain/states.ts";
 import type { UpkeepStore } from "../engine/store-ports.ts";
+import { wallClockNow } from "../engine/real-time.ts";
 import { deliveryStateAt, stateCode, typeCode } from "./codes.ts";
 import type { Counts } from "./counts.ts";
 import {
@@ -139,6 +140,7 @@ export function createUpkeepStore({
   const remove = transactions.wrap(
     ({ count, isTooLarge, olderThanWall }: Excess, limit: number) => {
       transactions.changes(place);
+      const now = wallClockNow();
       const requests = new Set<number>();
       const removed = new Set<number>();
       let acceptedRemoved = 0;
@@ -159,16 +161,19 @@ export function createUpkeepStore({
             break;
           }
           const tooMany = acceptedRemoved < count || (tooLarge ??= isTooLarge());
-          const tooOld =
-            olderThanWall !== null && (wallAt.get(message.request_id) as number) < olderThanWall;
-          if (!tooMany && !tooOld) {
+          const arrivedAt =
+            olderThanWall === null ? null : (wallAt.get(message.request_id) as number);
+          const tooOld = arrivedAt !== null && arrivedAt < (olderThanWall as number);
+          // It arrived while the machine's clock was wrong, and newer ones may be too old.
+          const isAhead = arrivedAt !== null && arrivedAt > now;
+          if (!tooMany && !tooOld && !isAhead) {
             more = false;
             break;
           }
           passed = message.id;
           // What was not accepted has a quota of its own, and makes no room for the rest.
           const isAccepted = message.quotaBytes === null;
-          if (!isAccepted && !tooOld) continue;
+          if (!tooOld && !(tooMany && isAccepted)) continue;
           const removedRows = removal.removeWithAll(message);
           if (removedRows === null) continue;
           rows += removedRows;

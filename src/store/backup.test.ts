@@ -2,7 +2,7 @@
  * `hookyard backup` and `hookyard doctor` as functions: what they write, refuse and leave behind.
  */
 
-import {
+import fs, {
   chmodSync,
   copyFileSync,
   existsSync,
@@ -13,6 +13,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -42,7 +43,20 @@ function ended(): string {
 
 /** Where temporary copies are made, for this file only. */
 beforeEach(() => void vi.stubEnv("TMPDIR", temporaryDirectory()));
-afterEach(() => void vi.unstubAllEnvs());
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
+});
+
+/** As the file system refuses it. */
+function refuse(call: "linkSync" | "copyFileSync", code: string): void {
+  vi.spyOn(fs, call).mockImplementation(() => {
+    throw Object.assign(new Error(`${code}: refused`), { code });
+  });
+  syncBuiltinESMExports();
+}
+
 const readingCopies = (): string[] =>
   readdirSync(tmpdir()).filter((name) => name.startsWith("hookyard-reading-"));
 
@@ -125,6 +139,25 @@ test("a backup that cannot be written says why, and leaves no part of it", async
     /has no Hookyard data/,
   );
   expect(readdirSync(target)).toEqual(["directory"]);
+});
+
+test("where the file system has no links, a backup is a file all the same, and replaces none", async () => {
+  const [data, target] = [ended(), temporaryDirectory()];
+  const file = join(target, "copy.db");
+  refuse("linkSync", "EPERM");
+  expect(await backUpData({ data, to: file, force: false })).toMatchObject({ messages: 3 });
+  expect([readdirSync(target), statSync(file).mode & 0o777]).toEqual([["copy.db"], 0o600]);
+  const other = join(target, "other.db");
+  vi.spyOn(fs, "linkSync").mockImplementation(() => {
+    writeFileSync(other, "mine");
+    throw Object.assign(new Error("EPERM: refused"), { code: "EPERM" });
+  });
+  syncBuiltinESMExports();
+  expect(await refusal(data, other)).toBe(`${other} already exists. --force replaces it.`);
+  expect([readdirSync(target), readFileSync(other, "utf8")]).toEqual([
+    ["copy.db", "other.db"],
+    "mine",
+  ]);
 });
 
 test.each<[what: string, make: () => string, harm: (data: string) => void, sentence: RegExp]>([

@@ -160,6 +160,51 @@ test("where the file system has no links, a backup is a file all the same, and r
   ]);
 });
 
+test.each([
+  ["SQLITE_FULL", "the disk of the copy"],
+  ["SQLITE_IOERR_WRITE", "the disk of the copy"],
+  ["SQLITE_IOERR_READ", "the data"],
+])("%s while a backup is written is about %s", async (code, what) => {
+  const [data, target] = [ended(), temporaryDirectory()];
+  const file = join(target, "copy.db");
+  vi.spyOn(Database.prototype, "backup").mockRejectedValue(
+    Object.assign(new Error("as SQLite says it"), { code }),
+  );
+  expect(await refusal(data, file)).toBe(
+    what === "the data"
+      ? `${join(data, dataFileName)} cannot be opened: as SQLite says it`
+      : `${file} cannot be written: as SQLite says it`,
+  );
+  expect(readdirSync(target)).toEqual([]);
+});
+
+test("where the temporary directory has no room for a copy, that is said, and nothing of the data", async () => {
+  const [data, target] = [ended(), temporaryDirectory()];
+  refuse("copyFileSync", "ENOSPC");
+  const sentence = `The data is read from a copy in ${tmpdir()}, which cannot be written: ENOSPC: refused. Free space there, or name another directory in TMPDIR (on Windows TEMP).`;
+  expect(await refusal(data, join(target, "copy.db"))).toBe(sentence);
+  expect(examineData(data).findings).toEqual([
+    { level: "error", message: sentence, cure: "As the sentence says." },
+  ]);
+  expect([readdirSync(target), readingCopies()]).toEqual([[], []]);
+  vi.stubEnv("TMPDIR", join(target, "none"));
+  expect(await refusal(data, join(target, "copy.db"))).toMatch(
+    /^The data is read from a copy in .*none, which cannot be written: ENOENT/,
+  );
+});
+
+test.each([
+  ["SQLITE_BUSY", /^As the sentence says/],
+  ["SQLITE_CORRUPT_INDEX", /restore a backup/],
+  ["SQLITE_IOERR_READ", /restore a backup/],
+])("the cure for %s is a backup only where data may be lost", (code, cure) => {
+  const data = ended();
+  vi.spyOn(Database.prototype, "pragma").mockImplementationOnce(() => {
+    throw Object.assign(new Error("as SQLite says it"), { code });
+  });
+  expect(examineData(data).findings).toMatchObject([{ cure: expect.stringMatching(cure) }]);
+});
+
 test.each<[what: string, make: () => string, harm: (data: string) => void, sentence: RegExp]>([
   [
     "whose log is lost",

@@ -26,6 +26,9 @@ import { openForReading } from "./reading.ts";
 
 export type Backup = { file: string; bytes: number; messages: number };
 
+/** What the disk of the copy causes: the data is only read. */
+const ofCopy = /^SQLITE_(FULL|IOERR(?!_(SHORT_)?READ))/;
+
 /** Throws an `OpenError` with a sentence; the file is then as it was. */
 export async function backUpData({
   data,
@@ -50,7 +53,7 @@ export async function backUpData({
     if (error instanceof OpenError) throw error;
     const { code } = error as NodeJS.ErrnoException;
     if (code === "EEXIST") throw new OpenError(`${target} already exists. --force replaces it.`);
-    throw code?.startsWith("SQLITE_") === true
+    throw code?.startsWith("SQLITE_") === true && !ofCopy.test(code)
       ? openErrorOf(error, data)
       : new OpenError(
           `${target} cannot be written: ${error instanceof Error ? error.message : String(error)}`,

@@ -173,6 +173,12 @@ export function createReset(options: ResetOptions): Pipeline["reset"] {
 
 const retentionEveryMs = 10_000;
 
+/**
+ * For each look that has only found messages which have to stay. Such a look takes some
+ * milliseconds, so with millions of them retention takes a tenth of the time at most.
+ */
+const restAfterLookMs = 100;
+
 /** Messages, or pages of the file, removed at once: about five milliseconds' work. */
 const slice = 100;
 
@@ -205,6 +211,8 @@ type Upkeep = {
  */
 export function createUpkeep({ store, settings, changes, report }: UpkeepOptions): Upkeep {
   let timer: RealTimer | null = null;
+  /** Since it last waited. */
+  let emptyLooks = 0;
   let isTrimming = false;
   let isStopped = false;
 
@@ -212,10 +220,9 @@ export function createUpkeep({ store, settings, changes, report }: UpkeepOptions
     kick();
     const { maxMessages, maxBytes, maxAgeMs } = settings();
     let removed = 0;
-    let freed = 0;
-    let prepares = false;
+    let goesOn = false;
     try {
-      removed = store.removeOld(
+      const old = store.removeOld(
         {
           maxMessages,
           maxBytes,
@@ -223,13 +230,16 @@ export function createUpkeep({ store, settings, changes, report }: UpkeepOptions
         },
         slice,
       );
-      if (removed === 0) freed = store.giveBack(slice);
-      if (removed === 0 && freed === 0) prepares = store.prepareLookups();
+      removed = old.removed;
+      if (removed === 0 && old.more) emptyLooks += 1;
+      goesOn = removed > 0 || old.more || store.giveBack(slice) > 0 || store.prepareLookups();
     } catch (error) {
       report(error);
     }
     noteGone(removed);
-    timer = startIdleTimer(removed > 0 || freed > 0 || prepares ? 1 : retentionEveryMs, run);
+    const restMs = Math.max(retentionEveryMs, emptyLooks * restAfterLookMs);
+    if (!goesOn) emptyLooks = 0;
+    timer = startIdleTimer(goesOn ? 1 : restMs, run);
   }
 
   function kick(): void {

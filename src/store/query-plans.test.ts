@@ -281,7 +281,7 @@ test.each<[string, RegExp, string]>([
   [
     "the window of a held destination",
     /SELECT first_attempt_at FROM deliveries WHERE destination_id = \? AND state = 2/,
-    "COVERING INDEX deliveries_window (destination_id=?)",
+    "COVERING INDEX deliveries_window (destination_id=? AND first_attempt_at>?)",
   ],
   [
     "the rows of a page",

@@ -53,7 +53,10 @@ export type ProfileEffects = {
   rejoined: boolean;
   /** The slice created it: it has only the traits and events named here. */
   isNew: boolean;
-  /** Email addresses that the profile got: from a trait, or (`from`) with another user's profile. */
+  /**
+   * Email addresses that the profile got: from a trait, with an anonymous profile, or (`from`) with
+   * another user's profile.
+   */
   emails: readonly NewEmail[];
 };
 
@@ -147,6 +150,7 @@ export type ProfileStore = {
   addEmail(profile: ProfileId, email: string): boolean;
   /** Of the profile whose current userId this is. */
   emailsOf(userId: string): string[];
+  emailsOfProfile(profile: ProfileId): string[];
   /** Does not count the event; `touch` does. */
   addEvent(
     profile: ProfileId,

@@ -63,6 +63,7 @@ type Building = Pick<
   | "putTraits"
   | "addEmail"
   | "emailsOf"
+  | "emailsOfProfile"
   | "addEvent"
   | "putGroup"
   | "knownAs"
@@ -249,19 +250,20 @@ function puttingTraits(db: Db): ProfileStore["putTraits"] {
   };
 }
 
-function keepingEmails(db: Db): Pick<ProfileStore, "addEmail" | "emailsOf"> {
+function keepingEmails(db: Db): Pick<ProfileStore, "addEmail" | "emailsOf" | "emailsOfProfile"> {
   const putEmail = db.prepare<{ profile: number; email: string }>(
     `INSERT OR IGNORE INTO profile_emails SELECT @profile, @email
      WHERE (SELECT count(*) FROM profile_emails WHERE profile_id = @profile) < ${maxEmails}`,
   );
-  const emails = db
-    .prepare<{ userId: string }, string>(
-      `SELECT email FROM profile_emails WHERE profile_id = (${profileOfUser("@userId")}) ORDER BY email`,
-    )
+  const select = "SELECT email FROM profile_emails WHERE profile_id =";
+  const ofUser = db
+    .prepare<{ userId: string }, string>(`${select} (${profileOfUser("@userId")}) ORDER BY email`)
     .pluck();
+  const ofProfile = db.prepare<[number], string>(`${select} ? ORDER BY email`).pluck();
   return {
     addEmail: (profile, email) => putEmail.run({ profile, email }).changes > 0,
-    emailsOf: (userId) => emails.all({ userId }),
+    emailsOf: (userId) => ofUser.all({ userId }),
+    emailsOfProfile: (profile) => ofProfile.all(profile),
   };
 }
 

@@ -290,6 +290,21 @@ describe("two profiles merged", () => {
     expect(store.profileDetails(bob)).toMatchObject({ firstSeenAt: 1, groups: [{ at: 7 }] });
   });
 
+  test("keep the addresses of the one that stays, and of the other those that there is room for", () => {
+    const { store, make } = filled();
+    const [ada, bob, eve] = [make("ada", 2), make("bob", 4), make("eve", 9)];
+    const add = (profile: ProfileId, ...emails: string[]): void =>
+      emails.forEach((email) => store.addEmail(profile, email));
+    add(ada, "1@a", "2@a", "3@a", "x@x");
+    add(bob, "1@b", "2@b", "3@b", "x@x");
+    add(eve, "1@e");
+    store.merge(ada, bob);
+    expect(store.emailsOf("bob")).toEqual(["1@a", "1@b", "2@b", "3@b", "x@x"]);
+    store.merge(eve, bob);
+    expect(store.emailsOf("bob")).not.toContain("1@e");
+    expect([ada, eve].map(store.emailsOfProfile)).toEqual([[], []]);
+  });
+
   test("are removed with everything, and nothing of another", () => {
     const { one, store, make } = filled();
     make("ada", 2);

@@ -447,7 +447,9 @@ function merging(db: Db, lastSeen: LastSeen): ProfileStore["merge"] {
     `INSERT INTO profile_groups SELECT @into, group_id, at FROM profile_groups WHERE profile_id = @from
      ON CONFLICT DO UPDATE SET at = max(at, excluded.at)`,
     "DELETE FROM profile_groups WHERE profile_id = @from",
-    "INSERT OR IGNORE INTO profile_emails SELECT @into, email FROM profile_emails WHERE profile_id = @from",
+    `INSERT INTO profile_emails SELECT @into, email FROM profile_emails AS moved WHERE profile_id = @from
+       AND NOT EXISTS (SELECT 1 FROM profile_emails WHERE profile_id = @into AND email = moved.email)
+     ORDER BY email LIMIT max(0, ${maxEmails} - (SELECT count(*) FROM profile_emails WHERE profile_id = @into))`,
     "DELETE FROM profile_emails WHERE profile_id = @from",
     "UPDATE identities SET profile_id = @into WHERE profile_id = @from",
     "UPDATE profile_history SET profile_id = @into WHERE profile_id = @from",

@@ -20,6 +20,7 @@ import { createPeak, createTurnBudget, wallClockNow } from "../real-time.ts";
 import {
   acceptRequest,
   recordMalformed,
+  replayedFrom,
   type AcceptedMessage,
   type AcceptedRequest,
   type RequestFacts,
@@ -210,8 +211,11 @@ export class Ingest {
       ip,
       body,
       replayOf: id,
+      replayed: replayedFrom(origin),
       arrivedFirst: origin.request,
-      ...(messageId === undefined ? {} : { arrivedAt: origin.request.receivedAt }),
+      ...(messageId === undefined
+        ? {}
+        : { arrivedAt: origin.timestamp ?? origin.request.receivedAt }),
       ...more,
     };
     const request = acceptRequest(facts, parsed);

@@ -173,7 +173,10 @@ export type ProfileStore = {
    * trait. Returns how many events moved.
    */
   merge(from: ProfileId, into: ProfileId): { events: number };
+  /** Nobody finds it afterwards. Of one with many events, some are left for `removeRest`. */
   removeProfile(profile: ProfileId): void;
+  /** Removes a part of what removed profiles left; returns whether there is more. */
+  removeRest(): boolean;
   user(profile: ProfileId): string | null;
   /** All of its userIds, including those of profiles merged into it. */
   userIdsOf(profile: ProfileId): string[];

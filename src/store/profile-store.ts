@@ -18,6 +18,7 @@ import { stateCode, typeAt, typeCode } from "./codes.ts";
 import type { LastSeen } from "./last-seen.ts";
 import { Recent } from "./recent.ts";
 import type { RequestBodies } from "./request-bodies.ts";
+import { createProfileRemoval } from "./profile-removal.ts";
 import { placeOrText } from "./shared-bytes.ts";
 import type { Db, Transactions } from "./transactions.ts";
 
@@ -71,6 +72,7 @@ type Building = Pick<
   | "addHistory"
   | "merge"
   | "removeProfile"
+  | "removeRest"
   | "user"
   | "userIdsOf"
 >;
@@ -152,7 +154,7 @@ export function createProfileStore({
 
   const { textOf, ...followingMethods } = following(db, bodies);
   const merge = merging(db, lastSeen);
-  const remove = removing(db, lastSeen);
+  const { removeProfile, removeRest } = createProfileRemoval(db, lastSeen, transactions);
   return {
     ...followingMethods,
     profileOf,
@@ -202,8 +204,9 @@ export function createProfileStore({
     },
     removeProfile(profile) {
       forgetAll();
-      remove(profile);
+      removeProfile(profile);
     },
+    removeRest,
   };
 }
 
@@ -466,24 +469,5 @@ function merging(db: Db, lastSeen: LastSeen): ProfileStore["merge"] {
     for (const move of moveAll) move.run({ from, into });
     lastSeen.merge(from, into);
     return { events: moved };
-  };
-}
-
-function removing(db: Db, lastSeen: LastSeen): ProfileStore["removeProfile"] {
-  const tables = [
-    "identities",
-    "profile_traits",
-    "profile_emails",
-    "profile_events",
-    "profile_groups",
-    "profile_history",
-  ];
-  const removes = [
-    ...tables.map((table) => db.prepare<[number]>(`DELETE FROM ${table} WHERE profile_id = ?`)),
-    db.prepare<[number]>("DELETE FROM profiles WHERE id = ?"),
-  ];
-  return (profile) => {
-    for (const remove of removes) remove.run(profile);
-    lastSeen.remove(profile);
   };
 }

@@ -20,7 +20,10 @@ import type { ComputedStore, DeletedUser, ProfileStore } from "../profile-ports.
 import { createWeigher } from "../route/route.ts";
 
 export type DeleteUsersOptions = {
-  store: Pick<ProfileStore, "profileWithUser" | "userIdsOf" | "knownAs" | "removeProfile"> &
+  store: Pick<
+    ProfileStore,
+    "profileWithUser" | "userIdsOf" | "knownAs" | "removeProfile" | "removeRest"
+  > &
     Pick<ComputedStore, "lastSentFor" | "removeLastSentFor">;
   internalMessages: InternalMessages;
   configuration: Pick<Configuration, "source" | "destinationsOf">;

@@ -16,8 +16,7 @@ import type { Change } from "../pipeline.ts";
 import type { DeletionView } from "../profile-pipeline.ts";
 import { follow } from "../profiles/follow.ts";
 import { nextTurn } from "../real-time.ts";
-import { createDeletions } from "./deletions.ts";
-import { createSuppressions } from "./deletions.ts";
+import { createDeletions, createSuppressions } from "./deletions.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
@@ -50,13 +49,13 @@ function startDeletions() {
   const suppressions = createSuppressions({ store, now, changes });
   const parts = { store, clock, activity, changes, configuration };
   const internalMessages = createInternalMessages({ ...parts, onCommitted: () => {} });
-  const deletions = createDeletions({
-    ...parts,
-    suppressions,
-    internalMessages,
-    caughtUp: () => Promise.resolve(void follow({ store, limit: 10_000, isTimeUp: () => false })),
-    report: (error) => reported.push(error),
-  });
+  const again = () =>
+    createDeletions({
+      ...{ ...parts, suppressions, internalMessages },
+      caughtUp: () => Promise.resolve(void follow({ store, limit: 10_000, isTimeUp: () => false })),
+      report: (error) => reported.push(error),
+    });
+  const deletions = again();
   deletions.start();
   onTestFinished(() => {
     deletions.stop();
@@ -68,6 +67,8 @@ function startDeletions() {
     activity,
     changes,
     deletions,
+    /** As after a start. */
+    again,
     suppressions,
     reported,
     connect,
@@ -450,6 +451,23 @@ test("a start goes on with requests that a kill interrupted", async () => {
   one.deletions.start();
   await one.activity.whenQuiet();
   expect(one.left()).toBe(0);
+});
+
+test("the many events of a user go in several turns, and after a stop with the next start", async () => {
+  const one = startDeletions();
+  one.send(["ada"]);
+  await one.create(["bob"]);
+  const insert = one.db.prepare("INSERT INTO profile_events VALUES (?, 1, 'Viewed', 1, '{}')");
+  for (let id = 1000; id < 16_000; id += 1) insert.run(id);
+  const count = one.db.prepare("SELECT count(*) FROM profile_events").pluck();
+  const created = one.create(["ada"]);
+  while (Number(count.get()) > 10_001) await nextTurn();
+  one.deletions.stop();
+  await created;
+  expect([one.left(), count.get()]).toEqual([0, 10_001]);
+  one.again().start();
+  await one.activity.whenQuiet();
+  expect(count.get()).toBe(0);
 });
 
 test("a stop ends a request between two slices, and one that waits for another try", async () => {

@@ -258,6 +258,26 @@ function createRuns(options: DeletionsOptions, states: ReturnType<typeof createS
       for (const user of deleted) states.addMessages(id, user.messageIds);
       changes.noteGone("profiles", deleted.length);
       await nextTurn();
+      await removeRests();
+    }
+  }
+
+  /** The profile of one user may have a million events. */
+  async function removeRests(): Promise<void> {
+    while (!stopped && store.removeRest()) await nextTurn();
+  }
+
+  /** What a request left that was interrupted after its last user. */
+  async function resumeRests(): Promise<void> {
+    const work = options.activity.begin();
+    try {
+      await removeRests();
+    } catch (error) {
+      if (stopped) return;
+      retry ??= startTimer(retryMs, resume);
+      report(error);
+    } finally {
+      work.end();
     }
   }
 
@@ -284,6 +304,7 @@ function createRuns(options: DeletionsOptions, states: ReturnType<typeof createS
     retry = null;
     try {
       for (const id of store.unfinishedDeletions()) if (!running.has(id)) run(id).catch(report);
+      if (store.removeRest()) void resumeRests();
     } catch (error) {
       report(error);
       retry = startTimer(retryMs, resume);

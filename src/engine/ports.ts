@@ -490,9 +490,11 @@ export type QueryStore = {
   ): { webhookId: WebhookId; outcome: Outcome; status: number | null; durationMs: number }[];
   listed(delivery: DeliverySummary): ListedDelivery;
   stats(): Stats;
-  /** The message with the request that brought it, for replay. */
-  messageSource(
-    id: MessageRowId,
-  ): { request: Omit<IncomingRequest, "messages">; span: { offset: number; size: number } } | null;
+  /** For a replay. `timestamp` is null for a rejected message. */
+  messageSource(id: MessageRowId): {
+    request: Omit<IncomingRequest, "messages">;
+    span: { offset: number; size: number };
+    timestamp: number | null;
+  } | null;
   pin(id: MessageRowId, pinned: boolean): boolean;
 };

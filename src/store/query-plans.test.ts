@@ -203,6 +203,7 @@ function follow(store: Store): void {
   for (const filter of [{}, { userId: "ada" }, { search: "a" }, { members: 1 as SourceId }])
     store.profiles(filter, 1, null);
   store.removeProfile(other);
+  store.removeRest();
 }
 
 /** The tables that grow with the messages and the users, under the names that queries give them. */

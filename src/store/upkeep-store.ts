@@ -320,7 +320,7 @@ function removing({ db, counts, postings, mapped }: RemovingOptions) {
 function clear(db: Db, transactions: Transactions, tables: string[]): void {
   transactions.run(() => {
     for (const table of tables) db.exec(`DELETE FROM ${table}`);
-    db.exec("DELETE FROM meta WHERE key = 'followed'");
+    db.exec("DELETE FROM meta WHERE key IN ('followed', 'removing')");
     db.exec(
       `DELETE FROM sqlite_sequence ${tables.includes("sources") ? "" : "WHERE name = 'profiles'"}`,
     );

@@ -70,14 +70,29 @@ async function rehearseImport({
   endpointsUrl,
 }: Import & { rehearsal: Rehearsal }): Promise<Problem | null> {
   const here = { pipeline: rehearsal.pipeline, endpointsUrl };
+  const present = exportConfiguration(pipeline, true);
   try {
-    // Here, names may be there twice: of things with one name, the rehearsal has one.
-    await importEntries({ ...here, document: exportConfiguration(pipeline, true) });
+    const copied = await importEntries({
+      ...here,
+      // Names may be there twice: a document means the first.
+      document: {
+        ...present,
+        destinations: firstOfEachName(present.destinations),
+        clients: firstOfEachName(present.clients),
+      },
+    });
+    if (isProblem(copied))
+      return { ...copied, message: `The present configuration: ${copied.message}` };
     const imported = repeatedIn(document) ?? (await importEntries({ ...here, document }));
     return isProblem(imported) ? imported : null;
   } finally {
     await rehearsal.stop();
   }
+}
+
+function firstOfEachName<Thing extends { name: string }>(things: readonly Thing[] = []): Thing[] {
+  const names = new Set<string>();
+  return things.filter(({ name }) => names.size < names.add(name).size);
 }
 
 function exportConfiguration(pipeline: Pipeline, secrets: boolean): ConfigurationDocument {
@@ -198,8 +213,8 @@ async function importEntries({
   ) => Iterable<Entry>;
   const things: Entries[] = [
     ...[
-      settingsEntries,
       profileEntries,
+      settingsEntries,
       sourceEntries,
       endpointEntries,
       destinationEntries,

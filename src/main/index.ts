@@ -28,7 +28,7 @@ import type { Api } from "../api/api.ts";
 import { isProblem } from "../domain/problem.ts";
 import { shareApi } from "../share/share-file.ts";
 import { portRequest } from "../contract/port-messages.ts";
-import { type AppFlags, parseAppFlags } from "./app-flags.ts";
+import { type AppFlags, parseAppFlags, placeOfData } from "./app-flags.ts";
 import { registerAppScheme, serveApp } from "./app-protocol.ts";
 import { setMenu, createMainWindow } from "./window.ts";
 import { startOnPorts } from "./port-taken.ts";
@@ -56,9 +56,12 @@ try {
 }
 
 function start(): void {
-  const flags = parseAppFlags(process.argv.slice(1), process.env);
-  if ("wrong" in flags) return refuse(flags.wrong);
-  if (flags.share !== null) return openShareFile(flags.share);
+  const asked = parseAppFlags(process.argv.slice(1), process.env);
+  if ("wrong" in asked) return refuse(asked.wrong);
+  if (asked.share !== null) return openShareFile(asked.share);
+  const flags = { ...asked, data: placeOfData(asked, app.getPath("userData")) };
+  if (flags.data !== asked.data)
+    log(`The data is in ${flags.data}, as before. Commands find it with --data or HOOKYARD_DATA.`);
   if (flags.data !== ":memory:") keepBesideData(flags.data);
   if (app.requestSingleInstanceLock())
     app
@@ -108,11 +111,12 @@ function openShareFile(file: string): void {
     .catch(fail);
 }
 
-async function run(first: AppFlags): Promise<void> {
-  const config = await readConfigFile(first.config);
+async function run({ data, config: configFile }: AppFlags): Promise<void> {
+  const config = await readConfigFile(configFile);
   // Its ports are below the flags and the environment.
-  const flags = parseAppFlags(process.argv.slice(1), environmentWith(config));
-  if ("wrong" in flags) return refuse(flags.wrong);
+  const read = parseAppFlags(process.argv.slice(1), environmentWith(config));
+  if ("wrong" in read) return refuse(read.wrong);
+  const flags = { ...read, data };
   denyPermissions(session.defaultSession);
   serveApp(join(root, "out", "renderer"));
   setMenu(process.platform);

@@ -393,7 +393,7 @@ export const share = defineCommand({
   choices: "files",
   summary: "Writes messages with everything about them into a file or a page for somebody else.",
   about:
-    "Writes the newest 10,000 messages with their attempts and bytes, the configuration and the clock into one file, even while Hookyard runs. NAME.hookyard opens in Hookyard: hookyard NAME.hookyard. NAME.html is a page that needs nothing else. Shared secrets, write keys, and credentials in headers and URLs are left out.",
+    "Writes the newest 10,000 messages with their attempts and bytes, the configuration and the clock into one file, even while Hookyard runs. NAME.hookyard opens in Hookyard: hookyard NAME.hookyard. NAME.html is a page that needs nothing else. Shared secrets, write keys, and credentials in headers and URLs are left out. With HOOKYARD_URL it is of the Hookyard there, unless --data is given.",
   flags: {
     data,
     filter: {
@@ -410,7 +410,10 @@ export const share = defineCommand({
     force: { text: "Replace FILE if it exists." },
     json,
   },
-  exits: { 0: "when the file is written", 1: "when it is not", 2: wrongFlag },
+  exits: {
+    ...{ 0: "when the file is written", 1: "when it is not", 2: wrongFlag },
+    3: "when nothing answers at HOOKYARD_URL",
+  },
 });
 
 /** Not in the list: its name is that of the file. */

@@ -4,9 +4,11 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createApp } from "../../src/app.ts";
+import { isProblem } from "../../src/domain/problem.ts";
 import { commands } from "../../src/headless/commands.ts";
 import { startControl } from "../../src/headless/control.ts";
 import { root } from "../../src/launch/build.ts";
+import { shareApi } from "../../src/share/share-file.ts";
 import { verbAnswers, verbSchema } from "./answers.ts";
 import { startHookyard, type Surroundings } from "../crash/hookyard-process.ts";
 import { runInProcess, startInProcess } from "../support/in-process.ts";
@@ -43,6 +45,10 @@ async function startHere(data: string): Promise<void> {
     expect(unexpected).toEqual([]);
   });
 }
+
+const uiUrlIn = (data: string): string =>
+  (JSON.parse(readFileSync(join(data, "hookyard.running.json"), "utf8")) as { uiUrl: string })
+    .uiUrl;
 
 /**
  * The suite has every command and the host as processes; what commands do and say is asked for in
@@ -422,6 +428,34 @@ test("share leaves nothing behind but its file, and whoever opens that nothing a
   opened.kill("SIGTERM");
   expect(await opened.ended).toMatchObject({ code: 0, err: "" });
   expect(readdirSync(temporary)).toEqual([]);
+});
+
+test("share asks the Hookyard at HOOKYARD_URL, unless --data is given", async () => {
+  const [data, other] = [directory(), directory()];
+  await startHere(data);
+  const env = {
+    HOOKYARD_URL: uiUrlIn(data),
+    HOOKYARD_TOKEN: readFileSync(join(data, "token"), "utf8"),
+    HOOKYARD_DATA: other,
+  };
+  const run = (...args: string[]) => runInProcess(args, { env });
+  await run("send", "page", "--user", "ada");
+  await run("send", "page", "--user", "bob");
+  const file = join(other, "ada.hookyard");
+  const shared = await run("share", file, "--filter", "user:ada", "--json");
+  expect(shared).toMatchObject({ code: 0, err: "" });
+  expect(answerIn("share", shared.out)).toMatchObject({ file, messages: 1 });
+  const api = shareApi(readFileSync(file));
+  if (isProblem(api)) throw new Error(api.message);
+  const { body } = await api.call("messages.list", {});
+  expect(body).toMatchObject({ items: [{ userId: "ada" }], total: 1 });
+  const again = [await run("share", file), await run("share", file, "--data", other)];
+  expect(again).toMatchObject([
+    { code: 1, err: `${file} already exists. --force replaces it.\n` },
+    { code: 1, err: expect.stringContaining(other) },
+  ]);
+  const gone = { env: { ...env, HOOKYARD_URL: "http://127.0.0.1:9" } };
+  expect(await runInProcess(["share", file], gone)).toMatchObject({ code: 3 });
 });
 
 test.each(["SIGINT", "SIGTERM"] as const)(

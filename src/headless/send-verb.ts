@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import type { AnswerOf } from "../contract/contract.ts";
+import { isWrittenNumber, parseAsWritten } from "../domain/written-json.ts";
 import type * as commands from "./commands.ts";
 import { type Connection, NoHookyard } from "./connect.ts";
 import { WrongInput, type Asked } from "./verb-command.ts";
@@ -109,13 +110,18 @@ function draftOf(given: object, index: number): Draft {
   }
 }
 
+/** Numbers go out as they were written. */
 function jsonIn(text: string, where: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseAsWritten(text);
   } catch (error) {
+    if (error instanceof RangeError) throw new WrongInput(`${where} is nested too deeply.`);
     throw new WrongInput(`${where} is not valid JSON: ${(error as Error).message}.`);
   }
 }
+
+const isObject = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && !isWrittenNumber(value);
 
 /** One as JSON, a batch, a list, or one on each line. */
 function messagesIn(text: string): object[] {
@@ -123,20 +129,17 @@ function messagesIn(text: string): object[] {
   if (trimmed === "") return [];
   let whole: unknown;
   try {
-    whole = JSON.parse(trimmed);
-  } catch {
+    whole = parseAsWritten(trimmed);
+  } catch (error) {
     const lines = trimmed.split(/\r?\n/);
-    if (lines.length === 1) jsonIn(trimmed, "Standard input");
+    if (lines.length === 1 || error instanceof RangeError) jsonIn(trimmed, "Standard input");
     whole = lines.flatMap((line, index) =>
       line.trim() === "" ? [] : [jsonIn(line, `Line ${index + 1} of standard input`)],
     );
   }
-  const isBatch = typeof whole === "object" && whole !== null && "batch" in whole;
-  const list: unknown = isBatch ? (whole as { batch: unknown }).batch : whole;
+  const list: unknown = isObject(whole) && "batch" in whole ? whole.batch : whole;
   const all = Array.isArray(list) ? (list as unknown[]) : [list];
-  const wrong = all.findIndex(
-    (one) => typeof one !== "object" || one === null || Array.isArray(one),
-  );
+  const wrong = all.findIndex((one) => !isObject(one));
   if (wrong !== -1)
     throw new WrongInput(`Message ${wrong + 1} of standard input is not a JSON object.`);
   return all as object[];

@@ -316,11 +316,14 @@ test("send takes one call from flags, or messages in any of four forms", async (
   for (const [positionals, values, input, sentence] of mistakes)
     await expect(run(send, positionals, values, input)).rejects.toThrow(sentence);
 
-  const deep = `{"type":"track","properties":${"[".repeat(20_000)}${"]".repeat(20_000)}}`;
-  await expect(run(send, [], {}, deep)).rejects.toMatchObject({
-    ...wrong,
-    message: "Message 1 is nested too deeply.",
-  });
+  const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
+  const isTooDeep = (message: string) => ({ ...wrong, message });
+  await expect(
+    run(send, [], {}, `${call}\n{"type":"track","properties":${deep}}`),
+  ).rejects.toMatchObject(isTooDeep("Line 2 of standard input is nested too deeply."));
+  await expect(run(send, ["track"], { properties: deep })).rejects.toMatchObject(
+    isTooDeep("--properties is nested too deeply."),
+  );
 
   const { id } = await app.source();
   await app.call("sources.update", { id, faults: [{ do: "answer", status: 503 }] });
@@ -329,6 +332,26 @@ test("send takes one call from flags, or messages in any of four forms", async (
     1,
     [expect.stringMatching(/^Ingest answered 503: [^{]/)],
   ]);
+});
+
+test("send writes numbers as they were written", async ({ start }) => {
+  const app = await start.app({ clock: "paused" });
+  const run = commandsOf(app);
+  await app.source();
+  const properties = '{"id":9007199254740993,"price":1.0,"list":[1e2,-0]}';
+  const call = `{"type":"track","event":"E","userId":"u","properties":${properties}}`;
+  const asWritten = [
+    await run(send, ["track"], { event: "E", user: "u", properties }),
+    await run(send, ["identify"], { user: "u", traits: properties }),
+    ...[await run(send, [], {}, call), await run(send, [], {}, `{"batch":[${call}]}`)],
+    await run(send, [], {}, `${call}\n${call}`),
+  ];
+  expect(asWritten.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0]);
+  const { items } = await app.call("messages.list", {});
+  expect(items).toHaveLength(6);
+  for (const { id } of items) expect((await app.message(id)).raw).toContain(properties);
+  for (const input of ["5", "[1.0]"])
+    await expect(run(send, [], {}, input)).rejects.toThrow("is not a JSON object");
 });
 
 test("send says what ingest rejected of many, and of a messageId that is none", async ({

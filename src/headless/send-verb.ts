@@ -26,17 +26,18 @@ export async function send(
   asked: Asked<typeof commands.send> & { input: () => Promise<string> },
 ): Promise<number> {
   const { hookyard, values, print, say } = asked;
-  const drafts = await draftsOf(asked);
+  const { drafts, envelope } = await given(asked);
   const source = await sourceFor(hookyard, values.source, say);
   const { ingestUrl } = await hookyard.call("about.get", {});
   const reasons = new Map<number, string>();
   let rejectedCount = 0;
   let first = 0;
-  for (const batch of batchesOf(drafts)) {
+  const around = JSON.stringify({ ...envelope, writeKey: source.writeKey }).slice(0, -1);
+  for (const batch of batchesOf(drafts, Buffer.byteLength(around))) {
     const response = await fetch(`${ingestUrl}/v1/batch`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      body: `{"writeKey":${JSON.stringify(source.writeKey)},"batch":[${batch.join(",")}]}`,
+      body: `${around},"batch":[${batch.join(",")}]}`,
     }).catch(() => {
       throw new NoHookyard(`Nothing answers at ${ingestUrl}, where ingest is.`);
     });
@@ -74,11 +75,14 @@ function rejectedIn(answer: string): {
   return { rejected, count: rejectedCount };
 }
 
-async function draftsOf({
+/** The envelope is what a batch says beside its messages: `context`, `integrations`, `sentAt`. */
+type Given = { drafts: Draft[]; envelope: object };
+
+async function given({
   values,
   positionals: [type, ...more],
   input,
-}: Asked<typeof commands.send> & { input: () => Promise<string> }): Promise<Draft[]> {
+}: Asked<typeof commands.send> & { input: () => Promise<string> }): Promise<Given> {
   if (more.length > 0)
     throw new WrongInput(`hookyard send takes one type, not ${more.join(" ")} as well.`);
   const members: Record<string, unknown> = {};
@@ -88,15 +92,15 @@ async function draftsOf({
     const isJson = flag === "properties" || flag === "traits" || flag === "integrations";
     members[member] = isJson ? jsonIn(text, `--${flag}`) : text;
   }
-  if (type !== undefined) return [draftOf({ type, ...members }, 0)];
+  if (type !== undefined) return { drafts: [draftOf({ type, ...members }, 0)], envelope: {} };
   if (Object.keys(members).length > 0)
     throw new WrongInput("Say which call: hookyard send track --event … --user …");
-  const drafts = messagesIn(await input());
-  if (drafts.length === 0)
+  const { messages, envelope } = messagesIn(await input());
+  if (messages.length === 0)
     throw new WrongInput(
       "hookyard send needs a type such as track, or messages on standard input.",
     );
-  return drafts.map(draftOf);
+  return { drafts: messages.map(draftOf), envelope };
 }
 
 /** With a messageId where ingest would make one, so that the message is found afterwards. */
@@ -124,9 +128,9 @@ const isObject = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !isWrittenNumber(value);
 
 /** One as JSON, a batch, a list, or one on each line. */
-function messagesIn(text: string): object[] {
+function messagesIn(text: string): { messages: object[]; envelope: object } {
   const trimmed = text.trim();
-  if (trimmed === "") return [];
+  if (trimmed === "") return { messages: [], envelope: {} };
   let whole: unknown;
   try {
     whole = parseAsWritten(trimmed);
@@ -137,20 +141,24 @@ function messagesIn(text: string): object[] {
       line.trim() === "" ? [] : [jsonIn(line, `Line ${index + 1} of standard input`)],
     );
   }
-  const list: unknown = isObject(whole) && "batch" in whole ? whole.batch : whole;
+  const { batch: list, ...envelope } =
+    isObject(whole) && "batch" in whole ? whole : { batch: whole };
   const all = Array.isArray(list) ? (list as unknown[]) : [list];
   const wrong = all.findIndex((one) => !isObject(one));
   if (wrong !== -1)
     throw new WrongInput(`Message ${wrong + 1} of standard input is not a JSON object.`);
-  return all as object[];
+  return { messages: all as object[], envelope };
 }
 
-/** Below the limits of a request: 2,500 messages and 500 KB. */
-function* batchesOf(drafts: readonly Draft[]): Iterable<string[]> {
+/**
+ * Below the limits of a request: 2,500 messages and 500 KB. What is around them counts for each:
+ * ingest gives each message a copy.
+ */
+function* batchesOf(drafts: readonly Draft[], around: number): Iterable<string[]> {
   let batch: string[] = [];
   let size = 0;
   for (const { text } of drafts) {
-    const length = Buffer.byteLength(text) + 1;
+    const length = Buffer.byteLength(text) + 1 + around;
     if (batch.length === 2000 || (batch.length > 0 && size + length > 400_000)) {
       yield batch;
       batch = [];

@@ -354,6 +354,28 @@ test("send writes numbers as they were written", async ({ start }) => {
     await expect(run(send, [], {}, input)).rejects.toThrow("is not a JSON object");
 });
 
+test("send keeps what a batch says beside its messages, in each request", async ({ start }) => {
+  const app = await start.app({ clock: "paused" });
+  const { writeKey } = await app.source();
+  const ingest = await start.receiver((response) => response.end('{"success":true}'));
+  const call = (async (name: "about.get", input: object) => {
+    const answer = await app.call(name, input);
+    return name === "about.get" ? { ...answer, ingestUrl: ingest.url } : answer;
+  }) as typeof app.call;
+  const around = {
+    sentAt: "2026-01-02T03:04:05.000Z",
+    integrations: { All: false },
+    context: { app: { name: "x".repeat(20_000) } },
+  };
+  const batch = Array.from({ length: 50 }, (_, at) => ({ type: "page", messageId: `m${at}` }));
+  const input = JSON.stringify({ writeKey: "another", batch, ...around });
+  await commandsOf({ ...app, call })(send, [], {}, input);
+  const bodies = ingest.requests.map(({ body }) => JSON.parse(body) as { batch: unknown[] });
+  expect(bodies.length).toBeGreaterThan(1);
+  for (const body of bodies) expect(body).toEqual({ ...around, writeKey, batch: body.batch });
+  expect(bodies.flatMap((body) => body.batch)).toEqual(batch);
+});
+
 test("send says what ingest rejected of many, and of a messageId that is none", async ({
   start,
 }) => {

@@ -217,8 +217,11 @@ async function newestOf(
       ...{ sourceId, limit: Math.min(200, count + 20) },
       ...(cursor === undefined ? {} : { cursor }),
     });
-    for (const message of items)
-      found.set(message.messageId, [...(found.get(message.messageId) ?? []), message]);
+    for (const message of items) {
+      const same = found.get(message.messageId);
+      if (same === undefined) found.set(message.messageId, [message]);
+      else same.push(message);
+    }
     seen += items.length;
     cursor = nextCursor;
   }
@@ -227,6 +230,7 @@ async function newestOf(
 
 async function sentMessages({ hookyard, source, drafts, reasons }: Sent) {
   const newest = await newestOf(hookyard, source.id, drafts.length);
+  const later = laterCountsOf(drafts);
   const sent: {
     messageId: string;
     id: string | null;
@@ -237,10 +241,10 @@ async function sentMessages({ hookyard, source, drafts, reasons }: Sent) {
     let items = newest.get(messageId) ?? [];
     // Others have sent so much meanwhile that it is not among the newest.
     if (items.length === 0 && index < maxLookedUp && typeof messageId === "string")
-      items = (await hookyard.call("messages.list", { search: messageId, limit: 10 })).items;
-    // Of several with the same messageId, the last one is the newest.
-    const later = drafts.slice(index + 1).filter((draft) => draft.messageId === messageId).length;
-    const found = items.filter((message) => message.messageId === messageId)[later];
+      items = (await hookyard.call("messages.list", { search: messageId, limit: 10 })).items.filter(
+        (message) => message.messageId === messageId,
+      );
+    const found = items[later[index] ?? 0];
     const { id = null, state = null, reason = null } = found ?? {};
     const why = reasons.get(index);
     sent.push({
@@ -251,6 +255,20 @@ async function sentMessages({ hookyard, source, drafts, reasons }: Sent) {
     });
   }
   return sent;
+}
+
+/** How many drafts with the same messageId follow each one: the last of them is the newest. */
+function laterCountsOf(drafts: readonly Draft[]): number[] {
+  const seen = new Map<unknown, number>();
+  return drafts
+    .map(({ messageId }) => messageId)
+    .toReversed()
+    .map((messageId) => {
+      const count = seen.get(messageId) ?? 0;
+      seen.set(messageId, count + 1);
+      return count;
+    })
+    .toReversed();
 }
 
 function sentenceIn(answer: string): string {

@@ -403,6 +403,10 @@ test("send says what ingest rejected of many, and of a messageId that is none", 
     said: ["5 was rejected: invalid_type."],
     answers: [{ state: "filtered" }, { state: "filtered" }, { messageId: "5", state: "rejected" }],
   });
-  const same = await sent({ messageId: "same" }, { messageId: "same" });
-  expect(same.answers.map(({ state }) => state)).toEqual(["filtered", "duplicate"]);
+  const [once, other] = [{ messageId: "same" }, { messageId: "other" }];
+  const same = await sent(once, other, once, once);
+  expect(same.answers.map(({ state }) => state)).toEqual([
+    ...["filtered", "filtered", "duplicate", "duplicate"],
+  ]);
+  expect(new Set(same.answers.map(({ id }) => id)).size).toBe(4);
 });

@@ -5,6 +5,7 @@ import type { AnswerOf } from "../contract/contract.ts";
 import { isWrittenNumber, parseAsWritten } from "../domain/written-json.ts";
 import type * as commands from "./commands.ts";
 import { type Connection, NoHookyard } from "./connect.ts";
+import { isLoopback } from "./serve-flags.ts";
 import { WrongInput, type Asked } from "./verb-command.ts";
 
 /** As it is sent; ingest rejects a messageId that is no string. */
@@ -28,7 +29,8 @@ export async function send(
   const { hookyard, values, print, say } = asked;
   const { drafts, envelope } = await given(asked);
   const source = await sourceFor(hookyard, values.source, say);
-  const { ingestUrl } = await hookyard.call("about.get", {});
+  const about = await hookyard.call("about.get", {});
+  const ingestUrl = ingestFrom(hookyard.uiUrl, about.ingestUrl);
   const reasons = new Map<number, string>();
   let rejectedCount = 0;
   let first = 0;
@@ -61,6 +63,15 @@ export async function send(
   const others = rejectedCount - rejected.length;
   if (others > 0) say(`${others} more were rejected. hookyard messages state:rejected lists them.`);
   return rejected.length === 0 && others <= 0 ? 0 : 1;
+}
+
+/** A Hookyard in a container or on another machine names its own loopback, not that of the caller. */
+export function ingestFrom(uiUrl: string, ingestUrl: string): string {
+  const [ui, ingest] = [new URL(uiUrl), new URL(ingestUrl)];
+  const isOwn = ({ hostname }: URL): boolean => isLoopback(hostname.replaceAll(/[[\]]/g, ""));
+  if (isOwn(ui) || !isOwn(ingest)) return ingestUrl;
+  ingest.hostname = ui.hostname;
+  return ingest.origin;
 }
 
 /** What ingest says of a batch, unless its source answers as the hosted service does. */

@@ -3,7 +3,7 @@
 import { expect, test as base } from "vitest";
 import { starting, type RunningApp } from "../../test/support/running-app.ts";
 import type { Change } from "../engine/pipeline.ts";
-import { send } from "./send-verb.ts";
+import { ingestFrom, send } from "./send-verb.ts";
 import { tail } from "./tail-verb.ts";
 import { clock, messages, retry, show, wait } from "./verbs.ts";
 
@@ -332,6 +332,16 @@ test("send takes one call from flags, or messages in any of four forms", async (
     1,
     [expect.stringMatching(/^Ingest answered 503: [^{]/)],
   ]);
+});
+
+test.each([
+  ["http://127.0.0.1:4701", "http://127.0.0.1:4700", "http://127.0.0.1:4700"],
+  ["http://localhost:8701", "http://[::1]:4700", "http://[::1]:4700"],
+  ["http://hookyard:4701", "http://127.0.0.1:4700", "http://hookyard:4700"],
+  ["http://[fd00::2]:4701", "http://[::1]:4700", "http://[fd00::2]:4700"],
+  ["http://hookyard:4701", "http://10.0.0.2:4700", "http://10.0.0.2:4700"],
+])("of the Hookyard at %s, ingest at %s is reached at %s", (uiUrl, ingestUrl, reached) => {
+  expect(ingestFrom(uiUrl, ingestUrl)).toBe(reached);
 });
 
 test("send writes numbers as they were written", async ({ start }) => {

@@ -222,7 +222,7 @@ export const clock = defineCommand({
   about:
     "Shows the clock, pauses it, runs it in real time or 10, 60 or 600 times faster, advances it by a duration such as 10m, until nothing is due (idle), or to the next due time.",
   flags: { data, json },
-  exits: ofVerb,
+  exits: { ...ofVerb, 1: "when Hookyard refused it, or the clock did not get there" },
 });
 
 export const retry = defineCommand({

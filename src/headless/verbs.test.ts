@@ -251,6 +251,17 @@ test("clock shows, sets and moves the clock", async ({ start }) => {
     await expect(run(clock, words)).rejects.toMatchObject(wrong);
 });
 
+test("clock says when it did not get there", async ({ start }) => {
+  const app = await start.app();
+  const endedEarly = { code: "cancelled", message: "The advance was cancelled." };
+  const call = (async (name: "clock.advance", input: { byMs: number }) => ({
+    ...(await app.call(name, input)),
+    endedEarly,
+  })) as typeof app.call;
+  const { code, said } = await commandsOf({ ...app, call })(clock, ["advance", "1s"]);
+  expect([code, said]).toEqual([1, ["The clock did not get there. The advance was cancelled."]]);
+});
+
 test("retry takes ids of messages and deliveries, or a filter", async ({ start }) => {
   const app = await start.app({ clock: "paused" });
   const run = commandsOf(app);

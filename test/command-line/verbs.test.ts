@@ -349,8 +349,12 @@ test("one that stores nothing is found by the environment, one that was killed i
   expect(await hookyard(["clock", "--json"], { env }).ended).toMatchObject({ code: 0 });
   const wrong = { ...env, HOOKYARD_TOKEN: "x" };
   expect(await hookyard(["clock"], { env: wrong }).ended).toMatchObject({ code: 3 });
+  const following = ["wait", "tail"].map((name) => startInProcess([name], { env }));
+  await expect.poll(() => following[1]?.said.err).toContain("Waiting for messages.");
   memory.kill("SIGTERM");
   await memory.ended;
+  for (const { ended } of following)
+    expect(await ended).toMatchObject({ code: 3, err: expect.stringContaining("Nothing answers") });
   expect(await hookyard(["clock"], { env }).ended).toMatchObject({
     code: 3,
     err: `Nothing answers at ${ready?.uiUrl}.\n`,

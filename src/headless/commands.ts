@@ -252,7 +252,7 @@ export const open = defineCommand({
   name: "open",
   summary: "Opens the inspector of the running Hookyard in the browser.",
   flags: { data, json },
-  exits: ofVerb,
+  exits: { ...ofVerb, 1: "when no browser could be opened" },
 });
 
 export const run = defineCommand({

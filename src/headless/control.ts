@@ -9,7 +9,7 @@ import { join } from "node:path";
 import type { Api } from "../api/api.ts";
 import type { DataInUse } from "../app-errors.ts";
 import { createControlPort } from "./http-api.ts";
-import { openInspector, pageName } from "./open-inspector.ts";
+import { openInspector } from "./open-inspector.ts";
 import { createStaticPages } from "./static-pages.ts";
 import { readOrMakeToken } from "./token.ts";
 import { runningFile, runningIn, writeRunning, type Host } from "./running.ts";
@@ -46,8 +46,7 @@ export async function startControl({
     uiUrl,
     token,
     async stop() {
-      if (dataDir !== null)
-        for (const name of [runningFile, pageName]) rmSync(join(dataDir, name), { force: true });
+      if (dataDir !== null) rmSync(join(dataDir, runningFile), { force: true });
       await control.stop();
     },
   };
@@ -71,6 +70,6 @@ export async function joinRunning(
   if (running === null) return false;
   const { pid, uiUrl, token } = running;
   say(`Hookyard already runs with the data in ${dataDir} (process ${pid}): ${uiUrl}`);
-  await openInspector({ url: `${uiUrl}/#token=${token}`, dataDir, say }).opened;
+  await openInspector({ uiUrl, token, say });
   return true;
 }

@@ -98,9 +98,8 @@ async function start({
       report,
     });
     const { token, uiUrl } = control;
-    const closePage = announce({ flags, version, token, uiUrl, ...addresses });
+    announce({ flags, version, token, uiUrl, ...addresses });
     return async () => {
-      closePage();
       await control.stop();
       await app.stop();
     };
@@ -122,7 +121,6 @@ type Running = {
   dataDir: string | null;
 };
 
-/** Returns a function that removes what it left for the browser. */
 function announce({
   flags,
   version,
@@ -133,8 +131,7 @@ function announce({
   endpointsUrl,
   endpointsTlsUrl,
   dataDir,
-}: Running): () => void {
-  const inspectorUrl = `${uiUrl}/#token=${token}`;
+}: Running): void {
   if (flags.json) {
     say(
       JSON.stringify({
@@ -151,7 +148,7 @@ function announce({
   } else {
     say(`Hookyard ${version} is running. Ctrl+C ends it.
 
-  Inspector       ${inspectorUrl}
+  Inspector       ${uiUrl}/#token=${token}
   Ingest          ${ingestUrl}${ingestTlsUrl === null ? "" : ` and ${ingestTlsUrl}`}
   Test endpoints  ${endpointsUrl} and ${endpointsTlsUrl}
   Data            ${dataDir ?? "in memory only"}
@@ -162,7 +159,7 @@ function announce({
       `Warning: Hookyard listens on ${flags.host}. Other machines may reach its ports, and everything is sent without encryption.`,
     );
   }
-  return flags.open ? openInspector({ url: inspectorUrl, dataDir, say: warn }).remove : () => {};
+  if (flags.open) void openInspector({ uiUrl, token, say: warn });
 }
 
 function sentenceOf(error: unknown, flags: ServeFlags): string {

@@ -150,24 +150,22 @@ export async function openShareCommand({
     port,
     report: (error) => void say(String(error), 1),
   });
-  let url: string;
+  let uiUrl: string;
   try {
-    url = `${await control.start()}/#token=${token}`;
+    uiUrl = await control.start();
   } catch (error) {
     if (!(error instanceof PortTaken)) throw error;
     return say(`${error.message} Choose another with --ui-port N (0 picks a free one).`, 1);
   }
   process.stdout.write(
-    `${file} is open after ${Math.round(monotonic() - began)} ms. Ctrl+C ends it.\n\n  Inspector  ${url}\n`,
+    `${file} is open after ${Math.round(monotonic() - began)} ms. Ctrl+C ends it.\n\n  Inspector  ${uiUrl}/#token=${token}\n`,
   );
-  const opened = read.values["no-open"]
-    ? null
-    : openInspector({ url, dataDir: null, say: (text) => void say(text, 0) });
+  if (!read.values["no-open"])
+    void openInspector({ uiUrl, token, say: (text) => void say(text, 0) });
   await new Promise<void>((done) => {
     process.once("SIGINT", () => done());
     process.once("SIGTERM", () => done());
   });
-  opened?.remove();
   await control.stop();
   return 0;
 }

@@ -273,13 +273,12 @@ async function apply({
 }
 
 async function open({
-  hookyard: { uiUrl, token, ...hookyard },
+  hookyard: { uiUrl, token },
   print,
   say,
 }: Asked<typeof commands.open>): Promise<number> {
-  const { dataDir } = await hookyard.call("about.get", {});
-  const { opened } = openInspector({ url: `${uiUrl}/#token=${token}`, dataDir, say });
-  await opened;
+  const { opened } = await openInspector({ uiUrl, token, say });
+  if (!opened) return 1;
   print({ url: uiUrl }, `${uiUrl} is open in the browser.`);
   return 0;
 }

@@ -386,9 +386,8 @@ test.runIf(process.platform === "linux")(
     const data = directory();
     const programs = directory();
     const opened = join(programs, "opened");
-    writeFileSync(join(programs, "xdg-open"), `#!/bin/sh\ncat "\${1#file://}" >> "${opened}"\n`, {
-      mode: 0o755,
-    });
+    const launcher = join(programs, "xdg-open");
+    writeFileSync(launcher, `#!/bin/sh\necho "$1" >> "${opened}"\n`, { mode: 0o755 });
     await start(data);
     const env = { PATH: `${programs}:${process.env["PATH"]}` };
     const { code, out } = await hookyard(["open", "--json", "--data", data], { env }).ended;
@@ -397,9 +396,20 @@ test.runIf(process.platform === "linux")(
     expect(url).not.toContain("token");
     const second = await hookyard(["serve", "--open", "--data", data], { env }).ended;
     expect(second).toMatchObject({ code: 0, err: expect.stringContaining(`already runs`) });
-    await expect
-      .poll(() => readFileSync(opened, "utf8").split(`url=${url}/#token=`).length)
-      .toBe(3);
+    const links = readFileSync(opened, "utf8").trimEnd().split("\n");
+    expect(links).toHaveLength(2);
+    const address = `${url}/#token=${readFileSync(join(data, "token"), "utf8")}`;
+    for (const link of links) {
+      const led = await fetch(link, { redirect: "manual" });
+      expect(url + led.headers.get("location")).toBe(address);
+    }
+
+    writeFileSync(launcher, "#!/bin/sh\nexit 3\n");
+    expect(await hookyard(["open", "--data", data], { env }).ended).toEqual({
+      code: 1,
+      out: "",
+      err: `The browser could not be opened. Open this address yourself: ${address}\n`,
+    });
   },
 );
 
@@ -421,8 +431,6 @@ test("share leaves nothing behind but its file, and whoever opens that nothing a
   const opened = run(file);
   onTestFinished(() => void opened.kill("SIGKILL"));
   await expect.poll(() => opened.said.out).toMatch(/ {2}Inspector {2}http:\/\/127\.0\.0\.1:\d+\//);
-  // The page that passes the token on, written after the line.
-  await expect.poll(() => readdirSync(temporary)).toHaveLength(1);
   const [, port = ""] = /:(\d+)\//.exec(opened.said.out) ?? [];
   expect(await run(file, "--no-open", "--ui-port", port).ended).toMatchObject({
     code: 1,

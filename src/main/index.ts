@@ -49,6 +49,12 @@ process.on("uncaughtException", report);
 process.on("unhandledRejection", report);
 registerAppScheme();
 confinePages({ report });
+let isStartedForFile = false;
+app.on("open-file", (event, file) => {
+  event.preventDefault();
+  openBeside(file);
+  isStartedForFile ||= !app.isReady();
+});
 try {
   start();
 } catch (error) {
@@ -63,12 +69,21 @@ function start(): void {
   if (flags.data !== asked.data)
     log(`The data is in ${flags.data}, as before. Commands find it with --data or HOOKYARD_DATA.`);
   if (flags.data !== ":memory:") keepBesideData(flags.data);
-  if (app.requestSingleInstanceLock())
-    app
-      .whenReady()
-      .then(() => run(flags))
-      .catch(failUnlessJoined);
-  else app.exit(0);
+  const isFirst = app.requestSingleInstanceLock();
+  app
+    .whenReady()
+    .then(() => (isFirst && !isStartedForFile ? run(flags) : app.exit(0)))
+    .catch(failUnlessJoined);
+}
+
+/**
+ * macOS names a file that was double-clicked to the program that runs, or to the one that it starts
+ * for it, before that is ready. Each gets a process of its own: where Electron keeps its things is
+ * settled by then.
+ */
+function openBeside(file: string): void {
+  const args = app.isPackaged ? [file] : [root, file];
+  spawn(process.execPath, args, { detached: true, stdio: "ignore" }).unref();
 }
 
 /**
@@ -136,12 +151,6 @@ async function run({ data, config: configFile }: AppFlags): Promise<void> {
   quitDrained({ close: () => window.close(), stop: () => hookyard.stop(), report });
   app.on("second-instance", () => window.show());
   app.on("activate", () => window.show());
-  // macOS hands a file that was double-clicked to the program that runs.
-  app.on("open-file", (event, file) => {
-    event.preventDefault();
-    const args = app.isPackaged ? [file] : [root, file];
-    spawn(process.execPath, args, { detached: true, stdio: "ignore" }).unref();
-  });
   app.on("window-all-closed", () => {
     if (process.platform !== "darwin") app.quit();
   });

@@ -8,6 +8,7 @@ import { join, resolve } from "node:path";
 import { DataInUse, OpenError, PortTaken, Refusal } from "../app-errors.ts";
 import type { Collector } from "../engine/traces/collector.ts";
 import { createMcp } from "../mcp/mcp.ts";
+import { whenAskedToStop } from "./asked-to-stop.ts";
 import { defaultDataDirectory, mcp } from "./commands.ts";
 import { applyAtStart, environmentWith, readConfigFile, type ConfigFile } from "./config-file.ts";
 import { connect, NoHookyard } from "./connect.ts";
@@ -35,10 +36,9 @@ export async function mcpCommand({
   process.on("unhandledRejection", report);
   try {
     const hookyard = (await joinRunning(data)) ?? (await startOwn(data, options));
-    const ended = Promise.withResolvers<void>();
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, ended.resolve);
+    const asked = whenAskedToStop();
     const streams = { input: process.stdin, output: process.stdout };
-    await Promise.race([serveLines(streams, hookyard), ended.promise]);
+    await Promise.race([serveLines(streams, hookyard), asked]);
     await hookyard.stop();
     return 0;
   } catch (error) {

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { DataInUse, OpenError, PortTaken, Refusal } from "../app-errors.ts";
 import { wallClockNow } from "../engine/real-time.ts";
 import { shownLines } from "../scenarios/report/text.ts";
+import { whenAskedToStop } from "./asked-to-stop.ts";
 import { serve } from "./commands.ts";
 import {
   applyAtStart,
@@ -175,26 +176,6 @@ function sentenceOf(error: unknown, flags: ServeFlags): string {
   if (code === "EACCES")
     return `Hookyard is not allowed to listen there: ports below 1024 need special permissions. ${messageOf(error)}`;
   return `Hookyard could not start: ${messageOf(error)}`;
-}
-
-/** At the first signal. A second one ends the process at once. */
-function whenAskedToStop({ untilInputEnds }: ServeFlags): Promise<void> {
-  return new Promise((resolve) => {
-    let asked = false;
-    const stop = () => {
-      if (asked) process.exit(130);
-      asked = true;
-      resolve();
-    };
-    process.on("SIGTERM", stop);
-    process.on("SIGINT", stop);
-    // An error ends it too.
-    if (untilInputEnds)
-      process.stdin
-        .on("error", () => undefined)
-        .once("close", stop)
-        .resume();
-  });
 }
 
 function report(error: unknown): void {

@@ -19,6 +19,7 @@ import {
   writeShareBytes,
   writtenText,
 } from "../share/share-file.ts";
+import { whenAskedToStop } from "./asked-to-stop.ts";
 import { defaultDataDirectory, openShare, share } from "./commands.ts";
 import { connect, NoHookyard } from "./connect.ts";
 import { endEarly, readFlags, wholeNumber, type Invocation } from "./flags.ts";
@@ -162,10 +163,7 @@ export async function openShareCommand({
   );
   if (!read.values["no-open"])
     void openInspector({ uiUrl, token, say: (text) => void say(text, 0) });
-  await new Promise<void>((done) => {
-    process.once("SIGINT", () => done());
-    process.once("SIGTERM", () => done());
-  });
+  await whenAskedToStop();
   await control.stop();
   return 0;
 }

@@ -6,13 +6,14 @@
 
 import { fork, type ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
+import { whenAskedToStop } from "../headless/asked-to-stop.ts";
 import { serve } from "../headless/commands.ts";
 import { helpOf } from "../headless/flags.ts";
 import { openInspector } from "../headless/open-inspector.ts";
 import { linkPath } from "../headless/open-links.ts";
 import { parseServeFlags, portFlags, type ServeFlags } from "../headless/serve-flags.ts";
 import { createDevProgram } from "./dev-program.ts";
-import { startDevServer, whenEnded } from "./dev-server.ts";
+import { startDevServer } from "./dev-server.ts";
 import { endWithNpm } from "./end-with-npm.ts";
 
 /** The first line of `hookyard serve --json`. */
@@ -41,7 +42,7 @@ async function run(flags: ServeFlags): Promise<void> {
   /** Where the first engine listened: the later ones do too. */
   let first: Ready | null = null;
   let ready = Promise.withResolvers<Ready>();
-  const ended = whenEnded();
+  const ended = whenAskedToStop({ signals: ["SIGINT", "SIGTERM", "SIGHUP"] });
   /** Whoever waits for the engine waits for the next one. */
   const expectNext = (): void => {
     const next = Promise.withResolvers<Ready>();

@@ -222,7 +222,7 @@ export const clock = defineCommand({
   about:
     "Shows the clock, pauses it, runs it in real time or 10, 60 or 600 times faster, advances it by a duration such as 10m, until nothing is due (idle), or to the next due time.",
   flags: { data, json },
-  exits: ofVerb,
+  exits: { ...ofVerb, 1: "when Hookyard refused it, or the clock did not get there" },
 });
 
 export const retry = defineCommand({
@@ -259,7 +259,7 @@ export const open = defineCommand({
   name: "open",
   summary: "Opens the inspector of the running Hookyard in the browser.",
   flags: { data, json },
-  exits: ofVerb,
+  exits: { ...ofVerb, 1: "when no browser could be opened" },
 });
 
 export const run = defineCommand({
@@ -403,7 +403,7 @@ export const share = defineCommand({
   choices: "files",
   summary: "Writes messages with everything about them into a file or a page for somebody else.",
   about:
-    "Writes the newest 10,000 messages with their attempts and bytes, the configuration and the clock into one file, even while Hookyard runs. NAME.hookyard opens in Hookyard: hookyard NAME.hookyard. NAME.html is a page that needs nothing else. Shared secrets, write keys, and credentials in headers and URLs are left out.",
+    "Writes the newest 10,000 messages with their attempts and bytes, the configuration and the clock into one file, even while Hookyard runs. NAME.hookyard opens in Hookyard: hookyard NAME.hookyard. NAME.html is a page that needs nothing else. Shared secrets, write keys, and credentials in headers and URLs are left out. With HOOKYARD_URL it is of the Hookyard there, unless --data is given.",
   flags: {
     data,
     filter: {
@@ -420,7 +420,10 @@ export const share = defineCommand({
     force: { text: "Replace FILE if it exists." },
     json,
   },
-  exits: { 0: "when the file is written", 1: "when it is not", 2: wrongFlag },
+  exits: {
+    ...{ 0: "when the file is written", 1: "when it is not", 2: wrongFlag },
+    3: "when nothing answers at HOOKYARD_URL",
+  },
 });
 
 /** Not in the list: its name is that of the file. */

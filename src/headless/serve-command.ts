@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { DataInUse, OpenError, PortTaken, Refusal } from "../app-errors.ts";
 import { wallClockNow } from "../engine/real-time.ts";
 import { shownLines } from "../scenarios/report/text.ts";
+import { whenAskedToStop } from "./asked-to-stop.ts";
 import { serve } from "./commands.ts";
 import {
   applyAtStart,
@@ -98,9 +99,8 @@ async function start({
       report,
     });
     const { token, uiUrl } = control;
-    const closePage = announce({ flags, version, token, uiUrl, ...addresses });
+    announce({ flags, version, token, uiUrl, ...addresses });
     return async () => {
-      closePage();
       await control.stop();
       await app.stop();
     };
@@ -122,7 +122,6 @@ type Running = {
   dataDir: string | null;
 };
 
-/** Returns a function that removes what it left for the browser. */
 function announce({
   flags,
   version,
@@ -133,8 +132,7 @@ function announce({
   endpointsUrl,
   endpointsTlsUrl,
   dataDir,
-}: Running): () => void {
-  const inspectorUrl = `${uiUrl}/#token=${token}`;
+}: Running): void {
   if (flags.json) {
     say(
       JSON.stringify({
@@ -151,7 +149,7 @@ function announce({
   } else {
     say(`Hookyard ${version} is running. Ctrl+C ends it.
 
-  Inspector       ${inspectorUrl}
+  Inspector       ${uiUrl}/#token=${token}
   Ingest          ${ingestUrl}${ingestTlsUrl === null ? "" : ` and ${ingestTlsUrl}`}
   Test endpoints  ${endpointsUrl} and ${endpointsTlsUrl}
   Data            ${dataDir ?? "in memory only"}
@@ -162,7 +160,7 @@ function announce({
       `Warning: Hookyard listens on ${flags.host}. Other machines may reach its ports, and everything is sent without encryption.`,
     );
   }
-  return flags.open ? openInspector({ url: inspectorUrl, dataDir, say: warn }).remove : () => {};
+  if (flags.open) void openInspector({ uiUrl, token, say: warn });
 }
 
 function sentenceOf(error: unknown, flags: ServeFlags): string {
@@ -178,26 +176,6 @@ function sentenceOf(error: unknown, flags: ServeFlags): string {
   if (code === "EACCES")
     return `Hookyard is not allowed to listen there: ports below 1024 need special permissions. ${messageOf(error)}`;
   return `Hookyard could not start: ${messageOf(error)}`;
-}
-
-/** At the first signal. A second one ends the process at once. */
-function whenAskedToStop({ untilInputEnds }: ServeFlags): Promise<void> {
-  return new Promise((resolve) => {
-    let asked = false;
-    const stop = () => {
-      if (asked) process.exit(130);
-      asked = true;
-      resolve();
-    };
-    process.on("SIGTERM", stop);
-    process.on("SIGINT", stop);
-    // An error ends it too.
-    if (untilInputEnds)
-      process.stdin
-        .on("error", () => undefined)
-        .once("close", stop)
-        .resume();
-  });
 }
 
 function report(error: unknown): void {

@@ -28,7 +28,7 @@ import type { Api } from "../api/api.ts";
 import { isProblem } from "../domain/problem.ts";
 import { shareApi } from "../share/share-file.ts";
 import { portRequest } from "../contract/port-messages.ts";
-import { type AppFlags, parseAppFlags } from "./app-flags.ts";
+import { type AppFlags, parseAppFlags, placeOfData } from "./app-flags.ts";
 import { registerAppScheme, serveApp } from "./app-protocol.ts";
 import { setMenu, createMainWindow } from "./window.ts";
 import { startOnPorts } from "./port-taken.ts";
@@ -49,6 +49,12 @@ process.on("uncaughtException", report);
 process.on("unhandledRejection", report);
 registerAppScheme();
 confinePages({ report });
+let isStartedForFile = false;
+app.on("open-file", (event, file) => {
+  event.preventDefault();
+  openBeside(file);
+  isStartedForFile ||= !app.isReady();
+});
 try {
   start();
 } catch (error) {
@@ -56,16 +62,28 @@ try {
 }
 
 function start(): void {
-  const flags = parseAppFlags(process.argv.slice(1), process.env);
-  if ("wrong" in flags) return refuse(flags.wrong);
-  if (flags.share !== null) return openShareFile(flags.share);
+  const asked = parseAppFlags(process.argv.slice(1), process.env);
+  if ("wrong" in asked) return refuse(asked.wrong);
+  if (asked.share !== null) return openShareFile(asked.share);
+  const flags = { ...asked, data: placeOfData(asked, app.getPath("userData")) };
+  if (flags.data !== asked.data)
+    log(`The data is in ${flags.data}, as before. Commands find it with --data or HOOKYARD_DATA.`);
   if (flags.data !== ":memory:") keepBesideData(flags.data);
-  if (app.requestSingleInstanceLock())
-    app
-      .whenReady()
-      .then(() => run(flags))
-      .catch(failUnlessJoined);
-  else app.exit(0);
+  const isFirst = app.requestSingleInstanceLock();
+  app
+    .whenReady()
+    .then(() => (isFirst && !isStartedForFile ? run(flags) : app.exit(0)))
+    .catch(failUnlessJoined);
+}
+
+/**
+ * macOS names a file that was double-clicked to the program that runs, or to the one that it starts
+ * for it, before that is ready. Each gets a process of its own: where Electron keeps its things is
+ * settled by then.
+ */
+function openBeside(file: string): void {
+  const args = app.isPackaged ? [file] : [root, file];
+  spawn(process.execPath, args, { detached: true, stdio: "ignore" }).unref();
 }
 
 /**
@@ -108,11 +126,12 @@ function openShareFile(file: string): void {
     .catch(fail);
 }
 
-async function run(first: AppFlags): Promise<void> {
-  const config = await readConfigFile(first.config);
+async function run({ data, config: configFile }: AppFlags): Promise<void> {
+  const config = await readConfigFile(configFile);
   // Its ports are below the flags and the environment.
-  const flags = parseAppFlags(process.argv.slice(1), environmentWith(config));
-  if ("wrong" in flags) return refuse(flags.wrong);
+  const read = parseAppFlags(process.argv.slice(1), environmentWith(config));
+  if ("wrong" in read) return refuse(read.wrong);
+  const flags = { ...read, data };
   denyPermissions(session.defaultSession);
   serveApp(join(root, "out", "renderer"));
   setMenu(process.platform);
@@ -132,12 +151,6 @@ async function run(first: AppFlags): Promise<void> {
   quitDrained({ close: () => window.close(), stop: () => hookyard.stop(), report });
   app.on("second-instance", () => window.show());
   app.on("activate", () => window.show());
-  // macOS hands a file that was double-clicked to the program that runs.
-  app.on("open-file", (event, file) => {
-    event.preventDefault();
-    const args = app.isPackaged ? [file] : [root, file];
-    spawn(process.execPath, args, { detached: true, stdio: "ignore" }).unref();
-  });
   app.on("window-all-closed", () => {
     if (process.platform !== "darwin") app.quit();
   });

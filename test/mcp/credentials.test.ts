@@ -28,7 +28,7 @@ test("webhooks that are repeated as shown keep their credentials, also with a ne
     id,
     changes: {
       webhooks: [
-        { url: "http://c.example/", headers: { ...headers, "X-Team": "b" } },
+        { url: "http://a.example:8080/new", headers: { ...headers, "X-Team": "b" } },
         { url: "http://b.example/", headers },
         { url: "http://a.example/?token=left-out", headers },
       ],
@@ -37,11 +37,16 @@ test("webhooks that are repeated as shown keep their credentials, also with a ne
   expect(changed).toContain("Changed");
   expect(await app.call("destinations.get", { id })).toMatchObject({
     webhooks: [
-      { url: "http://c.example/", headers: { authorization: "one", "X-Team": "b" } },
+      { url: "http://a.example:8080/new", headers: { authorization: "one", "X-Team": "b" } },
       { url: "http://b.example/", headers: { authorization: "two" } },
       { url: "http://a.example/?token=t1", headers: { authorization: "one" } },
     ],
   });
+
+  const elsewhere = { webhooks: [{ url: "http://c.example/", headers }] };
+  expect(await use("configure", { kind: "destination", id, changes: elsewhere })).toContain(
+    "Hookyard has none for that host. Give it: the value of authorization for http://c.example/.",
+  );
 });
 
 test("mappings keep theirs by name, and steps by their URL", async ({ agent: { app, use } }) => {
@@ -58,10 +63,10 @@ test("mappings keep theirs by name, and steps by their URL", async ({ agent: { a
     mappings: [mapping("First", "k1"), mapping("Second", "k2")],
   });
   expect(await use("show", { id, maxBytes: 100_000 })).not.toMatch(/k1|k2/);
-  const mappings = [{ ...mapping("Second", "left-out"), url: "http://y.example/" }];
+  const mappings = [{ ...mapping("Second", "left-out"), url: "http://x.example/new" }];
   await use("configure", { kind: "destination", id, changes: { mappings } });
   expect((await app.call("destinations.get", { id })).mappings).toMatchObject([
-    { url: "http://y.example/", headers: mapping("Second", "k2").headers },
+    { url: "http://x.example/new", headers: mapping("Second", "k2").headers },
   ]);
 
   const endpoint = await app.call("endpoints.create", {

@@ -101,7 +101,7 @@ const configure = defineTool({
     if (missing.length > 0)
       return refused(
         "invalid",
-        `changes: A credential was left out, and Hookyard does not have it. Give it: ${missing.join("; ")}.`,
+        `changes: A credential was left out, and Hookyard has none for that host. Give it: ${missing.join("; ")}.`,
       );
     const key = kind === "unknown_key" ? "writeKey" : "id";
     const input = { ...complete, ...(id === undefined ? {} : { [key]: id }) };
@@ -113,7 +113,7 @@ const configure = defineTool({
 
 type Changes = Record<string, unknown>;
 
-/** What `show` left out is put back: from what has the same URL or name, or was at that place. */
+/** What `show` left out is put back: from what has the same URL, or the same name or place and host. */
 async function withCredentials(
   { kind, id, changes }: { kind: keyof typeof kinds; id: string | undefined; changes: Changes },
   call: ToolContext["call"],
@@ -138,13 +138,21 @@ async function withCredentials(
       const near = named.length > 0 ? named : there.slice(place, place + 1);
       const known = [...near, ...there].map(literalsOf);
       const { url } = literalsOf(drafted);
-      const moved = near.map((each) => ({ ...literalsOf(each), url }));
+      // A credential goes to no other host: an agent does not know its value.
+      const moved = near
+        .map(literalsOf)
+        .filter((each) => hostOf(each.url) === hostOf(url))
+        .map((each) => ({ ...each, url }));
       const completed = withKnown(drafted, [...known, ...moved]);
       missing.push(...completed.missing);
       return completed.one;
     });
   }
   return { complete, missing };
+}
+
+function hostOf(url: string): string | null {
+  return URL.canParse(url) ? new URL(url).hostname : null;
 }
 
 type Result = {

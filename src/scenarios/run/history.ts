@@ -98,7 +98,7 @@ export function createHistoryReader(
   async function detailsOf(summary: MessageSummaryAnswer): Promise<MessageDetailsAnswer> {
     const text = JSON.stringify(summary);
     const before = known.get(summary.id);
-    if (before?.summary === text) return before.details;
+    if (before?.summary === text && changesShow(before.details)) return before.details;
     const details = await pipeline.call("messages.get", { id: summary.id });
     known.set(summary.id, { summary: text, details });
     return details;
@@ -183,6 +183,17 @@ export function createHistoryReader(
       audiences,
     };
   };
+}
+
+/**
+ * Whether the summary changes with every change of a delivery. One of several can change behind
+ * another, and the payload of a batch grows with other messages.
+ */
+function changesShow({ deliveries }: MessageDetailsAnswer): boolean {
+  const waiting = deliveries.filter(({ state }) =>
+    ["queued", "sending", "waiting"].includes(state),
+  );
+  return waiting.length === 0 || (deliveries.length === 1 && deliveries[0]?.messages === undefined);
 }
 
 /** The newest first. A page stays below 1 MB, however many are asked for. */

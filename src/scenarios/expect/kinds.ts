@@ -111,7 +111,12 @@ export const deliveries: Kind<DeliveriesClaim, SeenDelivery> = {
           )),
       ...wrongInParts(
         { body },
-        { headers: [], body: delivery.details.payload, secret: secretOf(delivery.destination) },
+        {
+          headers: [],
+          body: delivery.details.payload,
+          size: delivery.details.payloadSize,
+          secret: secretOf(delivery.destination),
+        },
       ),
     ];
   },
@@ -199,7 +204,12 @@ export const requests: Kind<RequestsClaim, SeenRequest> = {
       ...(signature === undefined || signature === seen ? [] : wrong("signature", signature, seen)),
       ...wrongInParts(
         { ...claim, signature: undefined },
-        { headers: details.headers, body: details.body, secret: null },
+        {
+          headers: details.headers,
+          body: details.body,
+          size: details.bodyLength,
+          secret: null,
+        },
       ),
     ];
   },
@@ -417,6 +427,7 @@ function wrongAttempt(
       : wrongInParts(response, {
           headers: answer?.headers ?? [],
           body: answer?.body ?? "",
+          size: answer?.bodyLength ?? 0,
           secret: null,
         }).map((one) => ({
           ...one,

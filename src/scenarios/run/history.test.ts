@@ -30,3 +30,51 @@ test("one of two waiting deliveries that is cancelled is seen as cancelled", asy
     { deliveries: { of: { destination: "B" }, state: "cancelled" } },
   ]);
 });
+
+const large = (length: number): string => "x".repeat(length);
+
+test("attempts are seen with all bytes, also where an answer has no room for them", async () => {
+  const names = ["R1", "R2", "R3", "R4", "R5"];
+  const hookyard = await starting({
+    endpoints: Object.fromEntries(names.map((name) => [name, [{ status: 503 }]])),
+    destinations: {
+      A: { webhooks: names.map((endpoint) => ({ endpoint })), sharedSecret: "s" },
+    },
+  });
+  await hookyard.send({ ...bought, properties: { text: large(30_000) } });
+  await hookyard.advance("1h");
+  await hookyard.expect([
+    { deliveries: { attempts: { atLeast: 40 } } },
+    { attempts: { signature: "valid", headers: { "Content-Type": "application/json" } } },
+    { attempts: { body: { "$.properties.text": { exists: true } } } },
+  ]);
+});
+
+test("a body that is not recorded whole is not judged", async () => {
+  const hookyard = await starting({
+    endpoints: { R: [{ status: 200, body: JSON.stringify({ text: large(70_000) }) }] },
+    destinations: {
+      A: {
+        sharedSecret: "s",
+        mappings: [{ endpoint: "R", trigger: 'type = "track"', batch: { size: 31, wait: "5s" } }],
+      },
+    },
+  });
+  const properties = { text: large(30_000) };
+  await hookyard.send({ ...bought, properties }, { repeat: 31 });
+  await hookyard.advance("10s");
+  await expect(
+    hookyard.expect({ requests: { body: { "$[0].gone": { exists: false } } } }),
+  ).rejects.toThrow(/^Of a body of [\d,]+ bytes, only the first 65,536 are recorded/);
+  await expect(hookyard.expect({ requests: { signedWith: "s" } })).rejects.toThrow("Of a body");
+  await expect(
+    hookyard.expect({ deliveries: { body: { "$[0].gone": { exists: false } } } }),
+  ).rejects.toThrow("Of a body");
+  await expect(
+    hookyard.expect({ attempts: { response: { body: { "$.gone": { exists: false } } } } }),
+  ).rejects.toThrow("Of a body");
+  await hookyard.expect([
+    { requests: { headers: { "Content-Type": "application/json" } } },
+    { attempts: { body: { "$[30].event": "Bought" } } },
+  ]);
+});

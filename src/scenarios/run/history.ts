@@ -94,13 +94,33 @@ export function createHistoryReader(
   names: Names,
 ): () => Promise<History> {
   const known = new Map<string, { summary: string; details: MessageDetailsAnswer }>();
+  /** Those that an answer left out. */
+  const wholeAttempts = new Map<string, AttemptAnswer>();
 
   async function detailsOf(summary: MessageSummaryAnswer): Promise<MessageDetailsAnswer> {
     const text = JSON.stringify(summary);
     const before = known.get(summary.id);
     if (before?.summary === text && changesShow(before.details)) return before.details;
-    const details = await pipeline.call("messages.get", { id: summary.id });
+    const details = await withAllBytes(await pipeline.call("messages.get", { id: summary.id }));
     known.set(summary.id, { summary: text, details });
+    return details;
+  }
+
+  /** An answer of over 1 MB leaves them out. */
+  async function withAllBytes(details: MessageDetailsAnswer): Promise<MessageDetailsAnswer> {
+    for (const delivery of details.deliveries) {
+      const { id } = delivery;
+      if (delivery.payload === "" && delivery.payloadSize > 0)
+        delivery.payload = (await pipeline.call("deliveries.get", { id })).payload;
+      for (const [place, { id: attempt, leftOut }] of delivery.attempts.entries()) {
+        if (!leftOut) continue;
+        const whole =
+          wholeAttempts.get(attempt) ??
+          (await pipeline.call("deliveries.attempt", { id, attempt }));
+        wholeAttempts.set(attempt, whole);
+        delivery.attempts[place] = whole;
+      }
+    }
     return details;
   }
 

@@ -13,13 +13,12 @@ import type {
 } from "../file/expectation-schema.ts";
 import { formatDuration } from "../file/duration.ts";
 import { durationRangeText, isWithin, rangeText } from "../file/matcher.ts";
+import { membersOf, type SeenAudience } from "../run/audiences.ts";
 import {
   allRequests,
-  membersOf,
   type SeenDelivery,
   type SeenMessage,
   type SeenRequest,
-  type SeenAudience,
   type AttemptResult,
   type SeenAttempt,
 } from "../run/history.ts";

@@ -78,3 +78,53 @@ test("a body that is not recorded whole is not judged", async () => {
     { attempts: { body: { "$[30].event": "Bought" } } },
   ]);
 });
+
+test.each(["identify", "track", "both"] as const)(
+  "an audience whose values are sent as %s counts each change of a user once",
+  async (audienceCalls) => {
+    const hookyard = await starting({
+      endpoints: { Ads: [{ status: 200 }], Late: [{ status: 200 }] },
+      destinations: {
+        Ads: { webhooks: [{ endpoint: "Ads" }], audienceCalls },
+        Late: { webhooks: [{ endpoint: "Late" }], audienceCalls },
+      },
+      audiences: {
+        Buyers: {
+          rule: { event: "Bought", withinDays: 1 },
+          sync: "each-event",
+          destinations: ["Ads"],
+        },
+      },
+    });
+    await hookyard.send([
+      { type: "identify", userId: "ada", traits: { email: "ada@example.com" } },
+      bought,
+    ]);
+    await hookyard.expect({ audiences: { size: 1, in: "ada", entered: 1, left: 0 } });
+    // It gets the same value again.
+    await hookyard.change({ audiences: { Buyers: { destinations: ["Ads", "Late"] } } });
+    await hookyard.expect([
+      { requests: { of: { endpoint: "Late", userId: "ada" }, count: { atLeast: 2 } } },
+      { audiences: { size: 1, entered: 1 } },
+    ]);
+    await hookyard.advance("25h");
+    await hookyard.expect({ audiences: { size: 0, entered: 1, left: 1 } });
+    await hookyard.send(bought);
+    await hookyard.expect({ audiences: { size: 1, entered: 2, left: 1 } });
+  },
+);
+
+test("an audience that nobody has entered is looked at since it exists", async () => {
+  const hookyard = await starting({
+    endpoints: { Ads: [{ status: 200 }] },
+    destinations: { Ads: { webhooks: [{ endpoint: "Ads" }] } },
+    audiences: { Buyers: { rule: { event: "Bought" } } },
+  });
+  const empty = { audiences: { size: 0, never: true as const } };
+  await expect(hookyard.expect(empty)).rejects.toThrow("this one, not none");
+  await hookyard.expect({ audiences: { size: 1, never: true } });
+  await hookyard.advance("1h");
+  await hookyard.create({ audiences: { Staff: { members: ["cyd"] } } });
+  await hookyard.expect({ audiences: { of: { name: "Staff" }, size: 0, never: true } });
+  await expect(hookyard.expect(empty)).rejects.toThrow("the audience Buyers");
+});

@@ -29,7 +29,9 @@ import { createHistoryReader, type History, type SeenDelivery } from "./history.
 import { Requests } from "./request.ts";
 import type { ScenarioPipeline } from "./pipeline.ts";
 
-type Computed = { kind: "audiences" | "computedTraits"; id: string; key: string; sourceId: string };
+type Computed = Pick<AnswerOf<"audiences.create">, "id" | "key" | "sourceId" | "createdAt"> & {
+  kind: "audiences" | "computedTraits";
+};
 type FileSource = NonNullable<Scenario["sources"]>[string];
 
 export class Session {
@@ -64,8 +66,8 @@ export class Session {
       webhook: (url) => this.#webhooks.get(url) ?? url,
       endpoints: () => [...this.#endpoints].map(([name, { id }]) => [name, id]),
       audiences: () =>
-        [...this.#computed].flatMap(([name, { kind, key }]) =>
-          kind === "audiences" ? [{ name, key }] : [],
+        [...this.#computed].flatMap(([name, { kind, key, createdAt }]) =>
+          kind === "audiences" ? [{ name, key, createdAt }] : [],
         ),
     });
   }

@@ -248,6 +248,33 @@ test("a story ends when its page does not come back in time", async () => {
   await opened.stop();
 });
 
+test("stories that cannot begin leave room for others", async () => {
+  const ended: unknown[] = [];
+  const opened = createStories({
+    ready: async () => null,
+    async start({ startAt }) {
+      const app = await startInMemory({ startAt, version: "0.0.0" });
+      const stop = async () => void (await app.stop(), ended.push(app));
+      return {
+        call: () => Promise.reject(new Error("broken")),
+        served: app.api,
+        ports: null,
+        stop,
+      };
+    },
+    createStage: createSwitchedApi,
+    later: () => () => undefined,
+    report: (error) => {
+      throw error;
+    },
+  });
+  for (let one = 1; one <= 5; one += 1) {
+    const opening = opened.handlers["stories.open"]({ text: story("caption: Fine") });
+    await expect(opening).rejects.toThrow("broken");
+    expect(ended).toHaveLength(one);
+  }
+});
+
 test("what has no captions, an unknown file, a fifth story and a scene beyond the last are refused", async () => {
   await withApp(async (app) => {
     const { call } = own(app);

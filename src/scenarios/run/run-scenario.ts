@@ -26,8 +26,8 @@ import { rawAt, type FileProblem, type Path } from "../file/yaml-places.ts";
 import { stepPhrase, claimPhrase } from "../report/phrases.ts";
 import type { ScenarioPipeline, RunningPipeline, StartPipeline } from "./pipeline.ts";
 import { pause } from "../../receiver/wire.ts";
-import { Session } from "./session.ts";
-import { setUp } from "./set-up.ts";
+import type { Session } from "./session.ts";
+import { startSession } from "./set-up.ts";
 import { findUnreachable } from "./reachable.ts";
 import { choosesDelivery } from "../expect/kinds.ts";
 import { meet } from "../expect/meet.ts";
@@ -118,10 +118,11 @@ export async function runScenario({
 }: RunOptions): Promise<ScenarioReport> {
   const { scenario } = read;
   let report = firstReport({ read, seed, file });
-  const session = await Session.start(pipeline, { ...scenario.settings, seed: report.seed });
-  const problem = await setUp(session, read);
-  if (problem !== null)
-    return unusableReport([problem], { name: scenario.name, file: report.file, seed: report.seed });
+  const session = await startSession(pipeline, read, report.seed);
+  if ("problem" in session) {
+    const { name } = scenario;
+    return unusableReport([session.problem], { name, file: report.file, seed: report.seed });
+  }
 
   let broken = false;
   const reportSteps = (steps: ScenarioStepResult[]): void => {

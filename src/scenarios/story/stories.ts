@@ -108,9 +108,13 @@ export function createStories<Ports, Served>(options: StoriesOptions<Ports, Serv
     if (open.size >= maxOpen)
       return conflict("too_many_stories", `${maxOpen} stories are open already. Close one.`);
     open.set(id, story);
-    const opened = await inTurn(story, () => begin(story, options));
-    if (isProblem(opened)) await close(story);
-    return opened;
+    let opened: StoryAnswer | Problem | null = null;
+    try {
+      opened = await inTurn(story, () => begin(story, options));
+      return opened;
+    } finally {
+      if (opened === null || isProblem(opened)) await close(story);
+    }
   }
 
   function watched(story: Story<Ports, Served>, isWatched: boolean): void {
@@ -207,9 +211,7 @@ async function begin<Ports, Served>(
   { start }: Pick<StoriesOptions<Ports, Served>, "start">,
 ): Promise<StoryAnswer | Problem> {
   const { startTimeOf, takeStep } = await import("../run/run-scenario.ts");
-  const { Session: Sessions } = await import("../run/session.ts");
-  const { setUp } = await import("../run/set-up.ts");
-  const { defaultSeed } = await import("../file/scenario-schema.ts");
+  const { startSession } = await import("../run/set-up.ts");
   const { read, stage, scenes } = story;
   stage.show(null);
   await story.pipeline?.stop();
@@ -219,14 +221,12 @@ async function begin<Ports, Served>(
   });
   story.pipeline = pipeline;
   story.ports = pipeline.ports;
-  story.session = await Sessions.start(pipeline, {
-    ...read.scenario.settings,
-    seed: read.scenario.seed ?? defaultSeed,
-  });
-  const problem = await setUp(story.session, read);
-  if (problem !== null) return invalid(`Line ${problem.line}: ${problem.message}`);
+  const session = await startSession(pipeline, read);
+  if ("problem" in session)
+    return invalid(`Line ${session.problem.line}: ${session.problem.message}`);
+  story.session = session;
   const first = scenes[0]?.from ?? 0;
-  for (let index = 0; index < first; index += 1) await takeStep(read, story.session, index);
+  for (let index = 0; index < first; index += 1) await takeStep(read, session, index);
   story.answer = {
     ...story.answer,
     at: 0,

@@ -6,7 +6,7 @@
 import type { History, SeenAttempt } from "../run/history.ts";
 import { bytesOf, type RecordedBytes } from "../../contract/shapes.ts";
 import type { Json } from "../../domain/json.ts";
-import { sign, signatureKey } from "../../domain/signature.ts";
+import { coverable, sign, signatureKey } from "../../domain/signature.ts";
 import { lookUp, parseJsonPath } from "../file/json-path.ts";
 import { inOneLine } from "../file/members.ts";
 import { fits, isMatcher, type ExpectedValue } from "../file/matcher.ts";
@@ -138,9 +138,10 @@ function parseBody(body: RecordedBytes): Json | undefined {
 function wrongSignature({ signature, signedWith }: PartsClaim, parts: RecordedParts): Wrong[] {
   if (signature === undefined && signedWith === undefined) return [];
   const { headers, secret } = parts;
-  const body = wholeBody(parts);
+  const signed = coverable(bytesOf(wholeBody(parts)));
   const value = headers.find(([name]) => name.toLowerCase() === "x-signature")?.[1];
-  const verifies = (key: string): boolean => value === sign(signatureKey(key), bytesOf(body));
+  const verifies = (key: string): boolean =>
+    signed.some((bytes) => value === sign(signatureKey(key), bytes));
   const actual =
     value === undefined ? "none" : secret !== null && verifies(secret) ? "valid" : "invalid";
   return [

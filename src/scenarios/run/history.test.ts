@@ -74,7 +74,8 @@ test("a body that is not recorded whole is not judged", async () => {
     hookyard.expect({ attempts: { response: { body: { "$.gone": { exists: false } } } } }),
   ).rejects.toThrow("Of a body");
   await hookyard.expect([
-    { requests: { headers: { "Content-Type": "application/json" } } },
+    { requests: { headers: { "Content-Type": "application/json" }, signature: "valid" } },
+    { attempts: { signature: "valid", signedWith: "s" } },
     { attempts: { body: { "$[30].event": "Bought" } } },
   ]);
 });

@@ -350,6 +350,9 @@ async function steadyOf(session: Session): Promise<Steady> {
 
 type Steady = (text: string) => string;
 
+/** Characters of an id that somebody draws; a shorter one can be part of any word. */
+const leastDrawn = 16;
+
 function createSteady(
   about: AnswerOf<"about.get">,
   history: Pick<History, "messages">,
@@ -359,13 +362,18 @@ function createSteady(
     (url) => new URL(url).port,
   );
   const portPattern = new RegExp(`:(?:${ports.join("|")})(?!\\d)`, "g");
-  const drawn = history.messages.filter(
-    ({ details: { messageId } }) => messageId !== "" && !isKnownId(messageId),
-  );
   return (text) => {
     let steady = text.replace(portPattern, "");
-    for (const { ordinal, details } of drawn)
-      steady = steady.replaceAll(details.messageId, `#${ordinal}`);
+    for (const { ordinal, details } of history.messages) {
+      const { messageId } = details;
+      if (messageId.length < leastDrawn || !steady.includes(messageId) || isKnownId(messageId))
+        continue;
+      const whole = new RegExp(
+        `(?<![\\p{L}\\p{N}])${RegExp.escape(messageId)}(?![\\p{L}\\p{N}])`,
+        "gu",
+      );
+      steady = steady.replace(whole, `#${ordinal}`);
+    }
     return steady;
   };
 }

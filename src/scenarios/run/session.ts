@@ -48,6 +48,7 @@ export class Session {
   readonly #webhooks = new Map<string, string>();
   readonly #read: () => Promise<History>;
   readonly #messageIds = new Set<string>();
+  readonly #bodies = new Set<string>();
   #messages = 0;
   #lastDoneAt: number;
   /** How everything stood before that. */
@@ -188,9 +189,16 @@ export class Session {
     return id;
   }
 
+  /** A body of the file that is sent as it is, with the ids in it. */
+  addBody(body: string): void {
+    this.#bodies.add(body);
+  }
+
   /** Whether the id is the same in every run. */
   isKnownId(messageId: string): boolean {
-    return this.#messageIds.has(messageId);
+    return (
+      this.#messageIds.has(messageId) || [...this.#bodies].some((body) => body.includes(messageId))
+    );
   }
 
   /**

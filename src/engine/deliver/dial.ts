@@ -41,7 +41,7 @@ export function parseTarget(text: string): Target | null {
     secure,
     host,
     port: url.port === "" ? (secure ? 443 : 80) : Number(url.port),
-    loopback: host === "localhost" || host.endsWith(".localhost"),
+    loopback: isLoopback(host),
     literal: isIP(host) !== 0,
     opening: `${requestTarget(text, url)} HTTP/1.1\r\nHost: ${url.host}\r\n`,
     authorization: authorization(text),
@@ -184,6 +184,20 @@ export function dial({ target, trust, onread, onLookup }: DialOptions): Socket {
     ...(target.literal ? {} : { servername: target.host }),
   });
 }
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host.endsWith(".localhost");
+}
+
+/**
+ * For requests of Node's own client: `localhost` and the names below it are loopback, whatever the
+ * machine's resolver returns.
+ */
+export const lookupWithLoopback: LookupFunction = (host, options, answer) => {
+  if (!isLoopback(host)) lookup(host, options, answer);
+  else if (options.all === true) answer(null, loopback);
+  else answer(null, "127.0.0.1", 4);
+};
 
 function lookupFor(target: Target, onLookup: () => void): LookupFunction {
   return (host, options, answer) => {

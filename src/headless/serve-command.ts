@@ -26,9 +26,11 @@ import {
   tracesTo,
   type ServeFlags,
 } from "./serve-flags.ts";
+import { enlargeThreadPool } from "./thread-pool.ts";
 
 /** Returns the exit code. */
 export async function serveCommand({ args, root, version }: Invocation): Promise<number> {
+  enlargeThreadPool();
   const first = parseServeFlags(args);
   if (first === "help" || "wrong" in first) return endEarly(first, serve);
   let config: ConfigFile | null;

@@ -19,7 +19,8 @@ import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
 import { createLanes, type Lanes } from "./lanes.ts";
 import { OwnDeliveries } from "./own-deliveries.ts";
 import { maxRecordedMessages, Recorder } from "./recorder.ts";
-import { messagesOf, Rounds, type RoundsOptions } from "./rounds.ts";
+import { messagesOf } from "./round-requests.ts";
+import { Rounds, type RoundsOptions } from "./rounds.ts";
 import type { DeliveryThread } from "./delivery-thread.ts";
 import type { Trust } from "./dial.ts";
 
@@ -210,6 +211,7 @@ export class DeliveryScheduler {
 
   onConfigurationChanged(): void {
     this.#hasUnusedLanes = true;
+    if (!this.#stopping) this.#rounds.onConfigurationChanged();
     this.kick();
   }
 

@@ -274,6 +274,23 @@ test("a reset stops what is under way without a record, and what is sent afterwa
   expect([one.reported, one.attempts()]).toEqual([[], 4]);
 });
 
+test("a reset that the store refuses stops nothing", async () => {
+  const kept: (() => void)[] = [];
+  const one = await startScheduler((response) => void kept.push(() => response.end()), {
+    laneConnections: 1,
+  });
+  one.commit(2);
+  await until(() => kept.length === 1);
+  const refused = one.scheduler.clear(() => {
+    throw full();
+  });
+  await expect(refused).rejects.toThrow("full");
+  one.receiver.answer = 200;
+  kept[0]?.();
+  await until(() => one.count().delivered === 2);
+  expect([one.receiver.requests.length, one.attempts(), one.reported]).toEqual([2, 2, []]);
+});
+
 test("a start queues interrupted batches until none is left, a thousand messages in a turn", async () => {
   const one = await startScheduler(() => {});
   const { id } = one.destination;

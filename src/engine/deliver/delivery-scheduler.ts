@@ -263,14 +263,17 @@ export class DeliveryScheduler {
     return configuration.destinations().filter(({ id }) => working.has(id));
   }
 
-  /** Stops all attempts without recording them, lets `empty` empty the store, and continues. */
+  /**
+   * Lets `empty` empty the store, stops all attempts without recording them, and continues. Where
+   * the store refuses, all attempts go on.
+   */
   async clear(empty: () => void): Promise<void> {
     this.#stopping = true;
     try {
-      await this.#rounds.abandon();
       this.#recorder.flush();
       empty();
       this.#recorder.forget();
+      await this.#rounds.abandon();
       this.#rounds.forget();
     } finally {
       this.#stopping = false;

@@ -25,8 +25,9 @@ import type { DeliveryThread } from "./delivery-thread.ts";
 import type { Trust } from "./dial.ts";
 
 /**
- * Bodies in memory of the rounds of one destination; beyond it, no more of its deliveries are
- * claimed. When those of all destinations are more, only one without any claims more.
+ * What the rounds of one destination have in memory, mostly bodies; beyond it, no more of its
+ * deliveries are claimed. When those of all destinations have more, only one without any claims
+ * more.
  */
 const maxBytesUnderWay = 32 * 1024 * 1024;
 const maxBytesOfAll = 8 * maxBytesUnderWay;

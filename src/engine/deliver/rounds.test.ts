@@ -14,7 +14,7 @@ import { DeliveryThread } from "./delivery-thread.ts";
 import { createTrust } from "./dial.ts";
 import { Recorder } from "./recorder.ts";
 import type { AttemptTrace, DeliveryTraces } from "../traces/traces.ts";
-import { Rounds } from "./rounds.ts";
+import { bytesOfRound, Rounds } from "./rounds.ts";
 import { createLanes } from "./lanes.ts";
 import { openConfiguration } from "../configuration.fixture.ts";
 
@@ -146,10 +146,12 @@ test("one that comes back unsent is not sent as its destination was before", asy
   other.abort("stopped");
 });
 
-test("bodies count while their round is in progress, and what waits in a lane until it is abandoned", async () => {
+test("rounds count with their bodies while they are in progress, and what waits in a lane until it is abandoned", async () => {
   const silent = await receiver({});
   const one = startRounds({ urls: [`http://127.0.0.1:${silent.port}/`] });
   const { id, webhooks } = one.destination;
+  const bytes = (rounds: number, ofBodies: number): number[] =>
+    Array(2).fill(rounds * bytesOfRound + ofBodies) as number[];
   const state = () => [
     one.rounds.bytesUnderWay(id),
     one.rounds.bytesOfAll,
@@ -161,15 +163,15 @@ test("bodies count while their round is in progress, and what waits in a lane un
   expect(state()).toEqual([0, 0, 0, false, false, false]);
   one.begin('"one"');
   await silent.connection(0);
-  expect(state()).toEqual([5, 5, 1, true, true, false]);
+  expect(state()).toEqual([...bytes(1, 5), 1, true, true, false]);
   one.begin('"other"');
-  expect(state()).toEqual([12, 12, 1, true, true, true]);
+  expect(state()).toEqual([...bytes(2, 12), 1, true, true, true]);
   await one.rounds.abandon();
-  expect(state()).toEqual([12, 12, 0, false, true, false]);
+  expect(state()).toEqual([...bytes(2, 12), 0, false, true, false]);
   one.rounds.forget();
   expect(state()).toEqual([0, 0, 0, false, false, false]);
   one.begin('"last"');
-  expect(state()).toEqual([6, 6, 1, true, true, false]);
+  expect(state()).toEqual([...bytes(1, 6), 1, true, true, false]);
   await silent.connection(1);
   silent.sockets[1]?.destroy();
   await one.activity.whenQuiet();

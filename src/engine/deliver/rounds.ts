@@ -61,6 +61,12 @@ export type RoundsOptions = {
   traces?: DeliveryTraces | undefined;
 };
 
+/**
+ * A round has at least so many bytes in memory besides its body. They count, because a webhook that
+ * hangs keeps the rounds in which its siblings have ended, also those without a body.
+ */
+export const bytesOfRound = 512;
+
 /** A receiver that answers sooner has others sent ahead. */
 const quickMs = 20;
 
@@ -103,7 +109,7 @@ export class Rounds {
   readonly #options: RoundsOptions;
   readonly #underWay = new Map<DeliveryId, Round>();
   readonly #bytes = new Map<DestinationId, number>();
-  /** Bodies in memory of all destinations. */
+  /** Of all destinations. */
   bytesOfAll = 0;
   readonly #attempts = new Map<RunningAttempt, Trying>();
   readonly #headers = new WeakMap<Webhook, KnownHeaders>();
@@ -129,13 +135,14 @@ export class Rounds {
     }));
   }
 
-  /** Bodies in memory. */
+  /** Of the rounds in progress, with their bodies. */
   bytesUnderWay(destination: DestinationId): number {
     return this.#bytes.get(destination) ?? 0;
   }
 
-  #addBytes(destination: DestinationId, bytes: number): void {
-    this.#bytes.set(destination, this.bytesUnderWay(destination) + bytes);
+  #count({ destination: { id }, delivery }: Round, by: 1 | -1): void {
+    const bytes = by * (bytesOfRound + delivery.payload.length);
+    this.#bytes.set(id, this.bytesUnderWay(id) + bytes);
     this.bytesOfAll += bytes;
   }
 
@@ -195,7 +202,7 @@ export class Rounds {
     };
     if (webhooks.length === 0) return this.#endWithout(round, "failed", "no_webhook_left");
     this.#underWay.set(delivery.id, round);
-    this.#addBytes(destination.id, delivery.payload.length);
+    this.#count(round, 1);
     const { vendor } = configuration.settings();
     for (const webhook of webhooks) {
       const headers =
@@ -264,9 +271,9 @@ export class Rounds {
     return this.#options.activity.begin(this.#originOf(round));
   }
 
-  #leave({ delivery, destination }: Round): void {
-    this.#underWay.delete(delivery.id);
-    this.#addBytes(destination.id, -delivery.payload.length);
+  #leave(round: Round): void {
+    this.#underWay.delete(round.delivery.id);
+    this.#count(round, -1);
   }
 
   /** The same array for all deliveries, because the sender keeps what it makes of it. */

@@ -368,10 +368,12 @@ export class DeliveryScheduler {
 
   /** Takes what it claims from the room. */
   #claim(destination: Destination, room: { messages: number; bytes: number }): void {
+    const { store, clock } = this.#options;
+    // After a sleep it has what is overdue spread out, and until that is done there is no room.
+    const now = clock.now();
     const limit = this.#room(destination);
     if (limit <= 0) return;
-    const { store, clock } = this.#options;
-    const claimed = store.claim(destination.id, clock.now(), limit, room);
+    const claimed = store.claim(destination.id, now, limit, room);
     if (claimed.length === 0) return;
     for (const delivery of claimed) {
       room.messages -= messagesOf(delivery).length;

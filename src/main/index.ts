@@ -172,8 +172,7 @@ function createHosted({ data, ports, traces }: AppFlags, config: ConfigFile | nu
       control = await startControl({ ...options, port: ports.ui });
     },
     async stop(): Promise<void> {
-      await control?.stop();
-      await app.stop();
+      await Promise.resolve(control?.stop()).finally(() => app.stop());
     },
   };
 }

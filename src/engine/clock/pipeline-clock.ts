@@ -125,7 +125,7 @@ export class PipelineClock implements Clock {
     this.#stopped = true;
     this.#disarm();
     this.#saveTimer?.cancel();
-    this.#save();
+    this.#saveOrReport();
   }
 
   /** Why the store refused the time when it was last stored; null when it did not. */

@@ -199,6 +199,16 @@ test("one timer waits for the earliest due time, and moves when that does", asyn
   expect(one.clock.scheduled()).toEqual([]);
 });
 
+test("nothing is sent before the start, also when messages arrive, and then each of them once", async () => {
+  const one = await startScheduler(200, {}, false);
+  one.commit(2);
+  for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+  expect([one.count().queued, one.activity.isQuiet(true)]).toEqual([2, true]);
+  one.scheduler.start();
+  await until(() => one.count().delivered === 2);
+  expect(one.receiver.requests).toHaveLength(2);
+});
+
 test("a start queues what was being sent, and spaces out what is overdue, four a second, within a minute", async () => {
   for (const [count, last] of [
     [9, 2],

@@ -5,6 +5,12 @@
  *
  * A delivery is `sending` in the store from the moment it is claimed, and has a round for as long
  * as an attempt of it is in progress: it is never claimed twice.
+ *
+ * States. Only while it is running is anything claimed; what ends is recorded in each:
+ *   new       the ports may listen already, and what was being sent before is not queued again yet
+ *   running
+ *   clearing  a reset empties the store
+ *   stopped
  */
 
 import type { Destination } from "../../domain/configuration.ts";
@@ -93,7 +99,7 @@ export class DeliveryScheduler {
   #kicks: Work[] = [];
   #dueTimer: { at: number; timer: ClockTimer } | null = null;
   #recordClaims: RealTimer | null = null;
-  #stopping = false;
+  #state: "new" | "running" | "clearing" | "stopped" = "new";
   #catchingUp = 0;
   /** Begins the next turn, where the last one had no room left for it. */
   #nextToClaim: DestinationId | null = null;
@@ -141,6 +147,7 @@ export class DeliveryScheduler {
   }
 
   start(): void {
+    this.#state = "running";
     this.#catchUp(this.#requeuing());
     this.spreadOverdue();
   }
@@ -172,7 +179,7 @@ export class DeliveryScheduler {
     this.#catchingUp += 1;
     const rest = async (): Promise<void> => {
       do await nextTurn();
-      while (!this.#stopping && slices.next().done !== true);
+      while (this.#state === "running" && slices.next().done !== true);
     };
     rest()
       .catch((error: unknown) => {
@@ -185,10 +192,7 @@ export class DeliveryScheduler {
       });
   }
 
-  /**
-   * Something may have become ready: checks in the next turn of the event loop. During a stop
-   * nothing more is claimed, but what ends is still recorded: the stop waits for that.
-   */
+  /** Something may have become ready: checks in the next turn of the event loop. */
   kick(origin: Origin = "own"): void {
     const isScheduled = this.#kicks.length > 0;
     if (!this.#kicks.some((kick) => kick.origin === origin || kick.origin === "own"))
@@ -198,8 +202,8 @@ export class DeliveryScheduler {
       const works = this.#kicks;
       this.#kicks = [];
       try {
-        if (this.#stopping) this.#recorder.flush();
-        else this.#pump();
+        if (this.#state === "running") this.#pump();
+        else this.#recorder.flush();
       } catch (error) {
         // The store reports its own failures, once.
         if (storeFailure(error) === null) this.#options.report(error);
@@ -212,7 +216,7 @@ export class DeliveryScheduler {
 
   onConfigurationChanged(): void {
     this.#hasUnusedLanes = true;
-    if (!this.#stopping) this.#rounds.onConfigurationChanged();
+    if (this.#state === "running") this.#rounds.onConfigurationChanged();
     this.kick();
   }
 
@@ -269,7 +273,7 @@ export class DeliveryScheduler {
    * the store refuses, all attempts go on.
    */
   async clear(empty: () => void): Promise<void> {
-    this.#stopping = true;
+    this.#state = "clearing";
     try {
       this.#recorder.flush();
       empty();
@@ -277,7 +281,7 @@ export class DeliveryScheduler {
       await this.#rounds.abandon();
       this.#rounds.forget();
     } finally {
-      this.#stopping = false;
+      if (this.#state === "clearing") this.#state = "running";
       this.kick();
     }
   }
@@ -288,7 +292,7 @@ export class DeliveryScheduler {
    */
   async stop(): Promise<void> {
     const { activity, clock } = this.#options;
-    this.#stopping = true;
+    this.#state = "stopped";
     this.#dueTimer?.timer.cancel();
     this.#retryAfterError?.cancel();
     this.#lanes.clear();

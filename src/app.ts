@@ -154,11 +154,12 @@ function createParts(options: AppOptions) {
   const dataDir = data === ":memory:" ? null : data;
   const inThread = options.threads ?? false;
   const core = createCore({ ...options, inThread, report: options.report ?? throwLater });
-  const { store, clock, configuration } = core;
+  const { store, clock, configuration, report } = core;
+  const now = (): number => clock.now();
   const traces =
     options.traces === undefined
       ? null
-      : createTraces({ collector: options.traces, store, now: () => clock.now(), version, log });
+      : createTraces({ collector: options.traces, store, now, version, log, report });
   const delivery = createDelivery(core, { dataDir, inThread, traces });
   const ports = createPorts(core, delivery, { host, ports: portNumbers, dataDir, log });
   const { endpoints } = ports;

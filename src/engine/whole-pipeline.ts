@@ -112,7 +112,7 @@ type Reloading = { reload(): void };
 type ResetOptions = {
   store: Pick<UpkeepStore, "clearMessages" | "clearEverything">;
   clock: { toRealTime(empty: () => void): void };
-  workspaces: { forget(): void; stop(): void; start(): void };
+  workspaces: { stop(): void; start(): void };
   clients: { reset: (what: "messages" | "everything") => void };
   scheduler: { clear(empty: () => void): Promise<void> };
   configuration: Reloading;
@@ -150,16 +150,14 @@ export function createReset(options: ResetOptions): Pipeline["reset"] {
   } = options;
   return async (what, withClock = false) => {
     const isAll = what === "everything";
-    if (isAll) workspaces.forget();
-    else workspaces.stop();
-    clients.reset(what);
     await scheduler.clear(() => {
       const clear = isAll ? store.clearEverything : store.clearMessages;
       if (withClock) clock.toRealTime(clear);
       else clear();
+      // The store may refuse: until it is empty, everything stays as it is.
+      workspaces.stop();
+      clients.reset(what);
     });
-    // What the clients wait for is a time of the clock.
-    if (withClock) clients.reset(what);
     for (const each of [configuration, suppressions, computations, deletions, flow]) each.reload();
     for (const { id } of endpoints.list()) endpoints.clearReceived(id);
     if (isAll) endpoints.reload();

@@ -347,6 +347,24 @@ Socket.prototype.connect = function (...to) {
     expect(readdirSync(directory).toSorted()).toEqual(left);
   });
 
+  test("says why it did not end as it should, and closes the database all the same", async () => {
+    writeFileSync(
+      join(directory, "fault.mjs"),
+      'import { Server } from "node:net"; Server.prototype.close = () => { throw new Error("planted"); };',
+    );
+    const running = serveIn(
+      { NODE_OPTIONS: `--import ${join(directory, "fault.mjs")}` },
+      ...["--data", directory, ...freePorts, "--json"],
+    );
+    await running.line();
+    running.child.kill("SIGTERM");
+    expect(await running.ended).toEqual({
+      code: 1,
+      err: "Hookyard ended with an error: planted\n",
+    });
+    expect(readdirSync(directory).filter((file) => /-wal|-shm/.test(file))).toEqual([]);
+  });
+
   test("ends at once on a second signal", async () => {
     const running = serve("--data", ":memory:", ...freePorts, "--json");
     const { uiUrl, token } = JSON.parse(await running.line()) as Ready;

@@ -27,9 +27,11 @@ import {
   tracesTo,
   type ServeFlags,
 } from "./serve-flags.ts";
+import { enlargeThreadPool } from "./thread-pool.ts";
 
 /** Returns the exit code. */
 export async function serveCommand({ args, root, version }: Invocation): Promise<number> {
+  enlargeThreadPool();
   const first = parseServeFlags(args);
   if (first === "help" || "wrong" in first) return endEarly(first, serve);
   let config: ConfigFile | null;
@@ -45,14 +47,20 @@ export async function serveCommand({ args, root, version }: Invocation): Promise
   const asked = whenAskedToStop(flags);
   process.on("uncaughtException", report);
   process.on("unhandledRejection", report);
+  let stop: () => Promise<void>;
   try {
-    const stop = await start({ flags, config, root, version });
-    await asked;
-    await stop();
-    return 0;
+    stop = await start({ flags, config, root, version });
   } catch (error) {
     if (error instanceof DataInUse && flags.open && (await joinRunning(error, warn))) return 0;
     warn(sentenceOf(error, flags));
+    return 1;
+  }
+  await asked;
+  try {
+    await stop();
+    return 0;
+  } catch (error) {
+    warn(`Hookyard ended with an error: ${messageOf(error)}`);
     return 1;
   }
 }
@@ -101,8 +109,7 @@ async function start({
     const { token, uiUrl } = control;
     announce({ flags, version, token, uiUrl, ...addresses });
     return async () => {
-      await control.stop();
-      await app.stop();
+      await control.stop().finally(() => app.stop());
     };
   } catch (error) {
     await app.stop().catch(report);

@@ -21,6 +21,7 @@ import {
 import { type Control, joinRunning, startControl } from "../headless/control.ts";
 import { keepMemorySmall } from "../headless/memory.ts";
 import { tracesTo } from "../headless/serve-flags.ts";
+import { enlargeThreadPool } from "../headless/thread-pool.ts";
 import { makeDataDirectory } from "../data-directory.ts";
 import { wallClockNow } from "../engine/real-time.ts";
 import { createPortApi } from "../api/port-api.ts";
@@ -41,6 +42,7 @@ const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
   version: string;
 };
 
+enlargeThreadPool();
 app.setName("Hookyard");
 // The terminal may be closed. Without these, a report that fails is the next thing to report.
 process.stdout.on("error", () => undefined);
@@ -183,8 +185,7 @@ function createHosted({ data, ports, traces }: AppFlags, config: ConfigFile | nu
       control = await startControl({ ...options, port: ports.ui });
     },
     async stop(): Promise<void> {
-      await control?.stop();
-      await app.stop();
+      await Promise.resolve(control?.stop()).finally(() => app.stop());
     },
   };
 }

@@ -380,8 +380,18 @@ function readers(db: Db, mapped: MappedRequests) {
       "SELECT EXISTS (SELECT 1 FROM deliveries WHERE destination_id = ? AND state = ? AND id <= ?)",
     )
     .pluck();
-  const unsettled = db.prepare<[number], { destinationId: DestinationId; code: number }>(
-    `SELECT destination_id AS destinationId, state AS code FROM (${deliveriesOfMessage}) WHERE state IN (${queued}, ${sending}, ${waiting})`,
+  const withWindowUpTo = [queued, waiting].map((state) =>
+    db
+      .prepare<[number, number]>(
+        `SELECT EXISTS (SELECT 1 FROM deliveries WHERE destination_id = ? AND state = ${state} AND first_attempt_at IS NOT NULL AND id <= ?)`,
+      )
+      .pluck(),
+  );
+  const unsettled = db.prepare<
+    [number],
+    { destinationId: DestinationId; code: number; hasWindow: number }
+  >(
+    `SELECT destination_id AS destinationId, state AS code, first_attempt_at IS NOT NULL AS hasWindow FROM (${deliveriesOfMessage}) WHERE state IN (${queued}, ${sending}, ${waiting})`,
   );
 
   return {
@@ -392,14 +402,17 @@ function readers(db: Db, mapped: MappedRequests) {
     hasRunnableUpTo: (destinationId: DestinationId, now: number, upTo: number): boolean =>
       stateUpTo.get(destinationId, queued, upTo) === 1 ||
       dueUpTo.get(destinationId, now, upTo) === 1,
-    hasUnsettledUpTo: (destinationId: DestinationId, orQueued: boolean, upTo: number): boolean =>
-      [sending, waiting, ...(orQueued ? [queued] : [])].some(
+    hasUnsettledUpTo: (destinationId: DestinationId, isEnabled: boolean, upTo: number): boolean =>
+      [sending, ...(isEnabled ? [queued, waiting] : [])].some(
         (state) => stateUpTo.get(destinationId, state, upTo) === 1,
-      ),
+      ) ||
+      (!isEnabled && withWindowUpTo.some((found) => found.get(destinationId, upTo) === 1)),
     unsettledOf: (message: MessageRowId) =>
-      unsettled
-        .all(message)
-        .map(({ destinationId, code }) => ({ destinationId, state: deliveryStateAt(code) })),
+      unsettled.all(message).map(({ destinationId, code, hasWindow }) => ({
+        destinationId,
+        state: deliveryStateAt(code),
+        hasWindow: hasWindow === 1,
+      })),
   };
 }
 

@@ -48,6 +48,7 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
   store.newestRows();
   store.hasRunnableUpTo(destination, startOfTime, 1);
   store.hasUnsettledUpTo(destination, true, 1);
+  store.hasUnsettledUpTo(destination, false, 1);
   store.unsettledOf(1 as MessageRowId);
   store.latestRecordedAt();
   for (const filter of [

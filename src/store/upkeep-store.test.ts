@@ -461,8 +461,12 @@ describe("a reset", () => {
     fill(one, 20);
     one.store.saveSettings({ ...one.store.settings(), vendor: "Acme" });
     one.store.saveClock({ now: 5, wallAt: 6, mode: "paused", speed: 1 });
+    one.store.saveDemo({ next: 7 });
+    one.store.clearMessages();
+    expect(one.store.demo()).toEqual({ next: 7 });
     one.store.clearEverything();
     expect(rowsPerTable(one)).toEqual({ meta: 2 });
+    expect(one.store.demo()).toBeNull();
     expect(one.store.settings().vendor).toBe("Acme");
     expect(one.store.loadClock()).toEqual({ now: 5, wallAt: 6, mode: "paused", speed: 1 });
     configure(one);

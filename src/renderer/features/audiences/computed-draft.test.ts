@@ -48,6 +48,12 @@ test("a list that is too long to be shown stays until another one is typed", () 
   expect(changesOf({ ...draft, members: "ana" })).toMatchObject({ members: ["ana"] });
 });
 
+test("a fixed list stays the same, whatever its userIds are", () => {
+  const saved = { ...audience, rule: null, members: ["a,b", " c"] };
+  const draft = draftOf(saved);
+  expect(changesOf(draft)).toMatchObject({ members: ["a,b", " c"] });
+});
+
 test("a new audience wants its first condition filled in", () => {
   const draft = emptyDraft(["dst_1"]);
   expect(missingInDraft(draft)).toBe("A condition on an event needs an event name.");

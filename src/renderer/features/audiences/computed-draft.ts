@@ -6,7 +6,7 @@
 import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
 import type { Aggregate, Computation, Rule, Sync } from "../../../domain/rules.ts";
 import { snakeCase } from "../../../domain/snake-case.ts";
-import { userIdsIn } from "../../kit/user-ids.ts";
+import { userIdsIn, userIdText } from "../../kit/user-ids.ts";
 import { draftStore, type UseDrafts } from "../../stores/drafts.ts";
 import { call } from "../../transport/transport.ts";
 import { missingIn } from "./rule-draft.ts";
@@ -87,7 +87,7 @@ export function draftOf({ name, rule, sync, destinationIds, ...list }: Audience)
     name,
     by: rule === null ? "members" : "rule",
     rule: rule ?? { all: [] },
-    members: (list.members ?? []).join("\n"),
+    members: (list.members ?? []).map(userIdText).join("\n"),
     kept: list.membersLeftOut ?? 0,
     sync,
     destinationIds: [...destinationIds],

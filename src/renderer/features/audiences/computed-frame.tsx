@@ -137,14 +137,14 @@ export function useComputedDraft<Saved extends Named, Draft extends CommonDraft>
   const { draft, hasDraft, drop, change, form } = useDraft(kind.useDrafts, {
     id,
     before,
-    isSame: (next) =>
-      JSON.stringify(kind.changesOf(next)) === JSON.stringify(kind.changesOf(before)),
-    async save(): Promise<(() => void) | void> {
+    lists: { destinationIds: destinations.map((each) => each.id) },
+    isSame: (one, other) => JSON.stringify(one) === JSON.stringify(other),
+    async save(sent): Promise<(() => void) | void> {
       setShowsAll(true);
       const wrong = wrongName ?? missing;
       if (wrong !== null) throw new Error(wrong);
-      if (saved !== null) return void (await kind.update(id, draft));
-      const made: { id: string } = await Promise.race([kind.create(draft), listed(key)]);
+      if (saved !== null) return void (await kind.update(id, sent, before));
+      const made: { id: string } = await Promise.race([kind.create(sent), listed(key)]);
       return () => leaveTo([...kind.path, made.id]);
     },
     leave: () => leaveTo([]),

@@ -125,11 +125,11 @@ export function changesOf({
   } satisfies Omit<InputOf<"destinations.update">, "id">;
 }
 
-export function isChanged(draft: DestinationDraft, destination: Destination): boolean {
+export function isSame(one: DestinationDraft, other: DestinationDraft): boolean {
   const typed = (each: DestinationDraft): string =>
     // A mapping also has texts that cannot be read yet.
     JSON.stringify([changesOf(each), each.mappings]);
-  return typed(draft) !== typed(draftOf(destination));
+  return typed(one) === typed(other);
 }
 
 export type DraftProblems = {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { changedAs, differing, draftStore, newId, shownDraft } from "./drafts.ts";
+import { changedAs, differing, draftStore, newId, saveDraft, shownDraft } from "./drafts.ts";
 
 type Draft = { name: string; url: string; ids: readonly string[] };
 
@@ -46,4 +46,49 @@ test("an edit is taken back alone", () => {
   const now = { name: "Bills", url: "http://b.test", ids: ["c", "b", "a"] };
   expect(changedAs(after, before, now, lists)).toEqual({ ...now, ids: ["c", "a"] });
   expect(changedAs(before, after, { ...now, ids: ["c"] }, lists).ids).toEqual(["c", "b"]);
+});
+
+test("what is typed while a save runs stays, and is unsaved", async () => {
+  const getState = drafts();
+  const { keep } = getState();
+  const sent = { ...saved, name: "Bills" };
+  keep("dst_1", sent, saved);
+  const held = Promise.withResolvers<void>();
+  const saving = saveDraft({ getState }, "dst_1", sent, () => held.promise);
+  keep("dst_1", { ...sent, url: "http://b.test" }, saved);
+  held.resolve();
+  await saving;
+  const typed = { ...sent, url: "http://b.test" };
+  expect(shownDraft(getState(), "dst_1", sent, lists)).toEqual(typed);
+  expect(differing(typed, sent)).toEqual({ url: "http://b.test" });
+
+  await saveDraft({ getState }, "dst_1", typed, async () => {});
+  expect(getState()).toMatchObject({ drafts: {}, bases: {} });
+});
+
+test("what is typed while a new thing is made is a draft of what was made", async () => {
+  const getState = drafts();
+  const { keep } = getState();
+  keep(newId, saved, saved);
+  const held = Promise.withResolvers<void>();
+  let isOpen = false;
+  const saving = saveDraft({ getState }, newId, saved, async () => {
+    await held.promise;
+    return { id: "dst_2", open: () => (isOpen = true) };
+  });
+  keep(newId, { ...saved, name: "Bills" }, saved);
+  held.resolve();
+  await saving;
+  expect(isOpen).toBe(true);
+  expect(Object.keys(getState().drafts)).toEqual(["dst_2"]);
+  const made = { ...saved, url: "http://a.test/" };
+  expect(shownDraft(getState(), "dst_2", made, lists)).toEqual({ ...made, name: "Bills" });
+});
+
+test("a save that is refused keeps the draft", async () => {
+  const getState = drafts();
+  getState().keep("dst_1", { ...saved, name: "" }, saved);
+  const refused = saveDraft({ getState }, "dst_1", saved, () => Promise.reject(new Error("no")));
+  await expect(refused).rejects.toThrow("no");
+  expect(getState().drafts["dst_1"]?.name).toBe("");
 });

@@ -185,3 +185,22 @@ const namesOf = <Members extends object>(members: Members): (keyof Members)[] =>
 const idsOf = (ids: unknown): readonly string[] => ids as readonly string[];
 const isSame = (one: unknown, other: unknown): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
+
+/** What a save of a new thing made, and how to go there. */
+export type Made = { id: string; open: () => void };
+
+/** What is typed while it is saved stays a draft, of what was made too. */
+export async function saveDraft<Draft>(
+  { getState }: Pick<UseDrafts<Draft>, "getState">,
+  id: string,
+  draft: Draft,
+  save: (draft: Draft) => Promise<Made | void>,
+): Promise<void> {
+  const sent = getState().drafts[id];
+  const made = await save(draft);
+  const { drafts, keep, drop } = getState();
+  const newest = drafts[id];
+  if (made !== undefined || newest === sent) drop(id);
+  if (newest !== undefined && newest !== sent) keep(made?.id ?? id, newest, draft);
+  made?.open();
+}

@@ -5,7 +5,9 @@ import { useAction } from "../kit/use-action.ts";
 import {
   changedAs,
   type IdLists,
+  type Made,
   newId,
+  saveDraft,
   shownDraft,
   type UseDrafts,
 } from "./drafts.ts";
@@ -17,8 +19,8 @@ type DraftOptions<Draft> = {
   before: Draft;
   lists: IdLists<Draft>;
   isSame: (one: Draft, other: Draft) => boolean;
-  /** Throws when something is wrong with it. Returns where to go then. */
-  save: (draft: Draft) => Promise<(() => void) | void>;
+  /** Throws when something is wrong with it. */
+  save: (draft: Draft) => Promise<Made | void>;
   /** Leaves the new one. */
   leave: () => void;
 };
@@ -70,12 +72,7 @@ export function useDraft<Draft extends object>(
       problem,
       isBusy,
       hasBar: isNew || kept !== undefined || problem !== null,
-      onSave: (): void =>
-        run(`save ${id}`, async () => {
-          const goOn = await save(draft);
-          drop(id);
-          goOn?.();
-        }),
+      onSave: (): void => run(`save ${id}`, () => saveDraft(useDrafts, id, draft, save)),
       onDiscard(): void {
         clear();
         drop(id);

@@ -10,7 +10,7 @@ import { CheckField } from "../../kit/controls.tsx";
 import { DraftForm } from "../../kit/draft-form.tsx";
 import { Tabs } from "../../kit/tabs.tsx";
 import type { Action } from "../../kit/use-action.ts";
-import { differing, newId } from "../../stores/drafts.ts";
+import { differing, type Made, newId } from "../../stores/drafts.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { useDraft } from "../../stores/use-draft.ts";
@@ -50,7 +50,7 @@ export function DestinationEditor({ destination, sources }: EditorProps) {
           settings?.retryProfile,
         )
       : draftOf(destination);
-  const save = async (draft: DestinationDraft): Promise<(() => void) | void> => {
+  const save = async (draft: DestinationDraft): Promise<Made | void> => {
     const { isWrong } = problemsOf(draft);
     setShowsAll(isWrong);
     if (isWrong) throw new Error("Correct the errors above first.");
@@ -60,7 +60,7 @@ export function DestinationEditor({ destination, sources }: EditorProps) {
         ...changesOf(draft),
         enabled: draft.enabled,
       });
-      return () => leaveTo([made.id]);
+      return { id: made.id, open: () => leaveTo([made.id]) };
     }
     const changes = differing(changesOf(draft), changesOf(before));
     await call("destinations.update", { id: destination.id, ...changes });

@@ -50,6 +50,24 @@ describe("a test endpoint", () => {
     expect(items.map(({ attempts }) => attempts)).toEqual([2, 2]);
   });
 
+  test("shows what others change in its program after an edit of its own", async ({
+    open,
+    inspector,
+  }) => {
+    const { endpoint } = await inspector.shop({
+      steps: [{ do: "answer", status: 503, times: 2 }, { do: "answer" }],
+    });
+    const { id } = endpoint;
+    const { page } = await open(`/endpoints/${id}`);
+    const endpoints = endpointsPage(page);
+    await endpoints.more(1).click();
+    await expect
+      .poll(async () => (await inspector.call("endpoints.get", { id })).steps)
+      .toMatchObject([{ times: 3 }, {}]);
+    await inspector.call("endpoints.update", { id, steps: [{ do: "hang" }, { do: "reset" }] });
+    await expect.poll(() => endpoints.program.inputValue()).toBe("hang → reset");
+  });
+
   test("draws a random step as its share, and has its presets in groups", async ({
     open,
     inspector,

@@ -108,7 +108,7 @@ describe("filters of a destination", () => {
     await page.getByRole("listitem", { name: "Carts", exact: true }).waitFor();
     await page.keyboard.type(' Viewed"');
     const condition = filters.condition("Carts");
-    expect(await condition.inputValue()).toBe('event = "Cart Viewed"');
+    await expect.poll(() => condition.inputValue()).toBe('event = "Cart Viewed"');
     expect(await condition.evaluate((field) => field.matches(":focus"))).toBe(true);
 
     await page.keyboard.press("Enter");
@@ -123,6 +123,6 @@ describe("filters of a destination", () => {
     await filters.enable("Carts").press("Space");
     await expect.poll(saved).toMatchObject([{ name: "Carts", enabled: true }]);
     await page.getByRole("alert").filter({ hasText: "A filter needs a name." }).waitFor();
-    expect(await name.inputValue()).toBe(" ");
+    await expect.poll(() => name.inputValue()).toBe(" ");
   });
 });

@@ -95,7 +95,7 @@ describe("a destination", () => {
     saves.release();
     await destinations.editor("Bills").waitFor();
     await destinations.list.getByText("unsaved").waitFor();
-    expect(await destinations.url(1).inputValue()).toBe(url);
+    await expect.poll(() => destinations.url(1).inputValue()).toBe(url);
     await destinations.save.click();
     await expect.poll(() => saves.inputs).toHaveLength(2);
     expect(saves.inputs[1]).toEqual({ id, webhooks: [{ url, headers: {} }] });

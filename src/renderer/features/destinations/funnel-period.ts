@@ -17,7 +17,7 @@ export type PeriodChoice = {
   to: string;
 };
 
-export type Period = { since?: string; until?: string };
+type Period = { since?: string; until?: string };
 
 export function periodOf({ choice, from, to }: PeriodChoice, now: number): Period {
   if (choice === "all") return {};

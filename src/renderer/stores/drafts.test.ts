@@ -1,0 +1,94 @@
+import { expect, test } from "vitest";
+import { changedAs, differing, draftStore, newId, saveDraft, shownDraft } from "./drafts.ts";
+
+type Draft = { name: string; url: string; ids: readonly string[] };
+
+const saved: Draft = { name: "Billing", url: "http://a.test", ids: ["a", "b"] };
+const lists = { ids: ["a", "b", "c", "d"] };
+const drafts = () => draftStore<Draft>("Test").getState;
+
+test("a draft shows what others changed meanwhile, except where it was changed too", () => {
+  const getState = drafts();
+  expect(shownDraft(getState(), "dst_1", saved, lists)).toEqual(saved);
+  getState().keep("dst_1", { ...saved, url: "http://b.test", ids: ["b", "c"] }, saved);
+  const now = { name: "Bills", url: "http://a.test/2", ids: ["d", "b", "a"] };
+  const shown = shownDraft(getState(), "dst_1", now, lists);
+  expect(shown).toEqual({ name: "Bills", url: "http://b.test", ids: ["d", "b", "c"] });
+  expect(differing(shown, now)).toEqual({ url: "http://b.test", ids: ["d", "b", "c"] });
+});
+
+test("an id that no longer exists is left out of a draft", () => {
+  const getState = drafts();
+  const { keep } = getState();
+  keep("dst_1", { ...saved, ids: ["a", "b", "c"] }, saved);
+  keep(newId, { ...saved, ids: ["b", "c", "gone"] }, saved);
+  const left = { ids: ["a", "d"] };
+  const now = { ...saved, ids: ["a"] };
+  expect(shownDraft(getState(), "dst_1", now, left).ids).toEqual(["a"]);
+  expect(shownDraft(getState(), newId, { ...saved, ids: [] }, left).ids).toEqual([]);
+  // The list of those that exist may be older than what is saved.
+  expect(shownDraft(getState(), "dst_1", { ...saved, ids: ["a", "e"] }, left).ids).toEqual([
+    "a",
+    "e",
+  ]);
+});
+
+test("a draft of an earlier version of the page, which has no base, is shown as it is", () => {
+  const getState = drafts();
+  getState().keep("dst_1", { ...saved, name: "Bills" });
+  const now = { ...saved, url: "http://b.test" };
+  expect(shownDraft(getState(), "dst_1", now, lists)).toEqual({ ...saved, name: "Bills" });
+});
+
+test("an edit is taken back alone", () => {
+  const before = { ...saved, ids: ["a"] };
+  const after = { ...before, ids: ["a", "b"] };
+  const now = { name: "Bills", url: "http://b.test", ids: ["c", "b", "a"] };
+  expect(changedAs(after, before, now, lists)).toEqual({ ...now, ids: ["c", "a"] });
+  expect(changedAs(before, after, { ...now, ids: ["c"] }, lists).ids).toEqual(["c", "b"]);
+});
+
+test("what is typed while a save runs stays, and is unsaved", async () => {
+  const getState = drafts();
+  const { keep } = getState();
+  const sent = { ...saved, name: "Bills" };
+  keep("dst_1", sent, saved);
+  const held = Promise.withResolvers<void>();
+  const saving = saveDraft({ getState }, "dst_1", sent, () => held.promise);
+  keep("dst_1", { ...sent, url: "http://b.test" }, saved);
+  held.resolve();
+  await saving;
+  const typed = { ...sent, url: "http://b.test" };
+  expect(shownDraft(getState(), "dst_1", sent, lists)).toEqual(typed);
+  expect(differing(typed, sent)).toEqual({ url: "http://b.test" });
+
+  await saveDraft({ getState }, "dst_1", typed, async () => {});
+  expect(getState()).toMatchObject({ drafts: {}, bases: {} });
+});
+
+test("what is typed while a new thing is made is a draft of what was made", async () => {
+  const getState = drafts();
+  const { keep } = getState();
+  keep(newId, saved, saved);
+  const held = Promise.withResolvers<void>();
+  let isOpen = false;
+  const saving = saveDraft({ getState }, newId, saved, async () => {
+    await held.promise;
+    return { id: "dst_2", open: () => (isOpen = true) };
+  });
+  keep(newId, { ...saved, name: "Bills" }, saved);
+  held.resolve();
+  await saving;
+  expect(isOpen).toBe(true);
+  expect(Object.keys(getState().drafts)).toEqual(["dst_2"]);
+  const made = { ...saved, url: "http://a.test/" };
+  expect(shownDraft(getState(), "dst_2", made, lists)).toEqual({ ...made, name: "Bills" });
+});
+
+test("a save that is refused keeps the draft", async () => {
+  const getState = drafts();
+  getState().keep("dst_1", { ...saved, name: "" }, saved);
+  const refused = saveDraft({ getState }, "dst_1", saved, () => Promise.reject(new Error("no")));
+  await expect(refused).rejects.toThrow("no");
+  expect(getState().drafts["dst_1"]?.name).toBe("");
+});

@@ -82,7 +82,7 @@ const anyPorts: Ports = { ingest: 0, endpoints: 0, endpointsTls: 0 };
 export function createApp(options: AppOptions): App {
   const { version } = options;
   const parts = createParts(options);
-  const { core, ports, delivery, observed, testEvents } = parts;
+  const { core, ports, delivery, observed } = parts;
   const ending = new AbortController();
   const pipeline = pipelineOf(parts, ending.signal);
   const runs = createRuns(core, options, (name, input, caller) => api.call(name, input, caller));
@@ -113,30 +113,39 @@ export function createApp(options: AppOptions): App {
     api,
     start: () => start(parts, options.log ?? (() => {})),
     async stop() {
-      const { clients, ingest, refused, endpoints, upkeep } = ports;
-      const { computations, deletions, follower } = parts.people;
-      ending.abort();
-      core.clock.endAdvances();
-      upkeep.stop();
-      parts.workspaces.stop();
-      await clients.stop();
-      await runs.stop();
-      checks.stop();
-      await ingest.stop();
-      refused.save();
-      computations.stop();
-      deletions.stop();
-      follower.stop();
-      delivery.deliveries.stop();
-      testEvents.stop();
-      await delivery.scheduler.stop();
-      await endpoints.stop();
-      await parts.traces?.stop();
-      core.clock.stop();
-      core.changes.stop();
-      core.store.close();
+      try {
+        await stop(parts, ending, async () => {
+          await runs.stop();
+          checks.stop();
+        });
+      } finally {
+        core.clock.stop();
+        core.changes.stop();
+        core.store.close();
+      }
     },
   };
+}
+
+async function stop(parts: Parts, ending: AbortController, stopRuns: () => Promise<void>) {
+  const { core, delivery, people, testEvents } = parts;
+  const { clients, ingest, refused, endpoints, upkeep } = parts.ports;
+  ending.abort();
+  core.clock.endAdvances();
+  upkeep.stop();
+  parts.workspaces.stop();
+  await clients.stop();
+  await stopRuns();
+  await ingest.stop();
+  refused.save();
+  people.computations.stop();
+  people.deletions.stop();
+  people.follower.stop();
+  delivery.deliveries.stop();
+  testEvents.stop();
+  await delivery.scheduler.stop();
+  await endpoints.stop();
+  await parts.traces?.stop();
 }
 
 /** What `createApp` starts and stops, before anything listens. */
@@ -145,11 +154,12 @@ function createParts(options: AppOptions) {
   const dataDir = data === ":memory:" ? null : data;
   const inThread = options.threads ?? false;
   const core = createCore({ ...options, inThread, report: options.report ?? throwLater });
-  const { store, clock, configuration } = core;
+  const { store, clock, configuration, report } = core;
+  const now = (): number => clock.now();
   const traces =
     options.traces === undefined
       ? null
-      : createTraces({ collector: options.traces, store, now: () => clock.now(), version, log });
+      : createTraces({ collector: options.traces, store, now, version, log, report });
   const delivery = createDelivery(core, { dataDir, inThread, traces });
   const ports = createPorts(core, delivery, { host, ports: portNumbers, dataDir, log });
   const { endpoints } = ports;

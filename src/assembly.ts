@@ -206,7 +206,14 @@ export function createDelivery(core: Core, { dataDir, inThread, traces }: Delive
   advanceWork.attemptsMade = () => scheduler.attemptsMade;
   signals.overdue.on(() => scheduler.spreadOverdue());
   signals.configurationChanged.on(() => scheduler.onConfigurationChanged());
-  signals.destinationDeleted.on((id) => deliveries.cancelOf(id));
+  signals.destinationDeleted.on((id) => {
+    try {
+      deliveries.cancelOf(id);
+    } catch (error) {
+      // It is deleted all the same, and the scheduler cancels what is left.
+      report(error);
+    }
+  });
   signals.committed.on((messages, origin) => scheduler.onCommitted(messages, origin));
   return { authority, trust, thread, scheduler, deliveries };
 }

@@ -5,6 +5,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
+import { readScenario } from "../scenarios/file/read-scenario.ts";
+import { runRead } from "../scenarios/run/run-scenario.ts";
+import { startPipeline } from "../testing/start.ts";
 import { runCheck, type CheckOptions } from "./run-check.ts";
 
 type Message = { type: string; messageId?: string; userId?: string };
@@ -204,6 +207,51 @@ test("a message that fails, and is taken for a copy when it comes again, is lost
   ).toMatchObject({
     "failed-means-not-done": { verdict: "fail", detail: expect.stringContaining("no effect") },
   });
+});
+
+/** The first time, a message gets 503 unless it is a track; of those that were accepted, only the last is known. */
+function onceUnavailable(doesItAtOnce: boolean): Answer {
+  const refused = new Set<string>();
+  let last = "";
+  return (message, response, done) => {
+    const key = message.messageId ?? `delete ${message.userId}`;
+    if (message.type !== "track" && !refused.has(key)) {
+      refused.add(key);
+      if (doesItAtOnce) done.push(message);
+      return response.writeHead(503).end();
+    }
+    if (last === key) return response.writeHead(204).end();
+    last = key;
+    return accept(message, response, done);
+  };
+}
+const unavailable = { only: ["types", "failed-means-not-done"] };
+
+test("a receiver that forgets what it accepted at a retry has not done it at the 5xx", async () => {
+  const { url } = await receiver({ onMessage: onceUnavailable(false) });
+  expect(await verdicts(url, unavailable)).toMatchObject({
+    types: { verdict: "pass" },
+    "failed-means-not-done": { verdict: "pass" },
+  });
+});
+
+test("a receiver that did the work, answered 5xx and did it again at the retry is found, and its scenario shows it", async () => {
+  const { url } = await receiver({ onMessage: onceUnavailable(true) });
+  const { checks } = await runCheck({
+    url,
+    effects: { url: `${url}/effects` },
+    seed: 7,
+    ...unavailable,
+  });
+  const result = checks.find(({ id }) => id === "failed-means-not-done");
+  expect(result).toMatchObject({ verdict: "fail", brief: "5xx, and took effect twice" });
+  const report = await runRead({
+    read: readScenario(result?.scenario ?? ""),
+    start: startPipeline,
+  });
+  const last = report.steps.at(-1);
+  expect(report.steps.map(({ state }) => state)).toEqual(["passed", "failed"]);
+  expect(last?.expectations[0]?.actual).toMatch(/^2 effects/);
 });
 
 const fail: Answer = (_, response) => response.writeHead(500).end();

@@ -197,7 +197,25 @@ test("an observer may make calls; they come after what was there", async () => {
   ]);
 });
 
+test("a large default context leaves room for a message in each batch, and each batch has one", async () => {
+  const defaultContext = { text: "x".repeat(467_900) };
+  const options = { wire: "v3" as const, defaultContext };
+  const { server, client } = await start({ ...options, flushAt: 3 });
+  const properties = { text: "y".repeat(31_000) };
+  client.track({ userId: "u", event: "a", properties });
+  client.track({ userId: "u", event: "b", properties });
+  // It is the program's own, and may have grown since.
+  defaultContext.text += "x".repeat(100_000);
+  client.track({ userId: "u", event: "c" });
+  await client.close();
+  expect(server.received.map(({ messages }) => messages.map(({ event }) => event))).toEqual([
+    ...[["a"], ["b"], ["c"]],
+  ]);
+});
+
 describe("options that are wrong are named", () => {
+  const endless: Record<string, unknown> = {};
+  endless["endless"] = endless;
   const wrong: [string, AnalyticsOptions][] = [
     ["flushAt", { flushAt: 0 }],
     ["size", { size: 1.5 }],
@@ -211,6 +229,8 @@ describe("options that are wrong are named", () => {
     ["wire", { wire: "v4" as "v3" }],
     ["retryAfter", { retryAfter: 100 as never }],
     ["defaultContext", { defaultContext: { locale: "de" } }],
+    ["defaultContext", { wire: "v3", defaultContext: { text: "x".repeat(468_000) } }],
+    ["defaultContext", { wire: "v3", defaultContext: endless }],
   ];
   test.each(wrong)("%s in %j", (field, options) => {
     expect(() => new Analytics("key", options)).toThrow(

@@ -6,9 +6,10 @@ import { AnalyticsError } from "./errors.ts";
 import type { Members } from "./calls.ts";
 import type { NotSentError, UnsentMessage } from "./outbox.ts";
 import type { ClientEvent } from "./events.ts";
+import { deepest, encodeJson, TooDeepError } from "./json.ts";
 import { realTime } from "./time.ts";
 import type { Time } from "./time.ts";
-import { wireModes } from "./wire.ts";
+import { limitsOf, wireModes } from "./wire.ts";
 import type { WireMode } from "./wire.ts";
 
 export type FlushOptions = {
@@ -185,6 +186,9 @@ export function readOptions(options: AnalyticsOptions): Settings {
     throw invalid("retryAfter", "a function that returns milliseconds");
   if (defaultContext !== undefined && !isVersion3)
     throw invalid("defaultContext", `left out: only wire "v3" has it`);
+  const { messageBytes, batchBytes } = limitsOf(wire);
+  if (defaultContext !== undefined && bytesOf(defaultContext) > batchBytes - messageBytes)
+    throw invalid("defaultContext", `at most ${batchBytes - messageBytes} bytes of JSON`);
   const { flushAt = isVersion3 ? 250 : 20, flushAfter = 5000 } = readFlushOptions(options);
   return {
     flushAt,
@@ -205,6 +209,15 @@ export function readOptions(options: AnalyticsOptions): Settings {
     newId: options.newId ?? randomUUID,
     random: options.random ?? Math.random,
   };
+}
+
+function bytesOf(context: Members): number {
+  try {
+    return Buffer.byteLength(encodeJson(context) ?? "");
+  } catch (error) {
+    if (!(error instanceof TooDeepError)) throw error;
+    throw invalid("defaultContext", `nested at most ${deepest} levels deep`);
+  }
 }
 
 /** Those that are given. */

@@ -1,7 +1,7 @@
 /**
  * Messages that wait for a flush, and when that is: at the `flushAt`-th, when `flushAfter` has
  * passed since the last flush, and when asked for. A flush cuts them into batches of at most
- * `maxBatchBytes`. What is here and what is on its way may take `maxQueueBytes`.
+ * `maxBatchBytes`, each with one message at least. What is here and what is on its way may take `maxQueueBytes`.
  *
  * The last flush of an idle client is the last time that one was due: its first message waits for
  * the rest of that interval, since a call is not to cause a request by itself.
@@ -94,7 +94,7 @@ export function createQueue({
       let own = 0;
       for (
         let message = all[to];
-        message !== undefined && size + message.bytes + 1 <= maxBatchBytes;
+        message !== undefined && (to === from || size + message.bytes + 1 <= maxBatchBytes);
         message = all[to]
       ) {
         size += message.bytes + 1;

@@ -25,6 +25,8 @@ export type RequestFrame = {
   /** Any length when left out. */
   maxMessageIdLength?: number | undefined;
   now: number;
+  /** What the message's time became when it came first, if it is sent again. */
+  timestampBefore?: number | null;
   correctClockSkew: boolean | MovedClock;
 };
 
@@ -133,9 +135,14 @@ export function checkMessage(
     ((item["timestamp"] ?? null) === null
       ? readTime("originalTimestamp", item["originalTimestamp"], warnings)
       : null);
-  const correction = frame.correctClockSkew;
+  const { correctClockSkew: correction, timestampBefore = null } = frame;
   let timestamp = given ?? frame.now;
-  if (given !== null && typeof correction === "object") {
+  if (given !== null && timestampBefore !== null) {
+    const isMoved = typeof correction === "object" && timestampBefore !== given;
+    timestamp = isMoved
+      ? moved(given, { byMs: timestampBefore - given }, warnings)
+      : timestampBefore;
+  } else if (given !== null && typeof correction === "object") {
     const sent = sentAt?.time ?? (correction.sendsNoSentAt ? given : null);
     if (sent !== null && isLive(sent, correction)) timestamp = moved(given, correction, warnings);
   } else if (correction === true && given !== null && sentAt !== null)
@@ -401,7 +408,7 @@ function isLive(sentAt: number, { byMs, wallAt }: MovedClock): boolean {
   );
 }
 
-function moved(given: number, { byMs }: MovedClock, warnings: string[]): number {
+function moved(given: number, { byMs }: Pick<MovedClock, "byMs">, warnings: string[]): number {
   const timestamp = given + byMs;
   if (!isWritable(timestamp)) return given;
   warnings.push(

@@ -96,11 +96,12 @@ export function webhookWithKnown(
   drafted: ConfiguredWebhook,
   known: readonly ConfiguredWebhook[],
 ): { webhook: ConfiguredWebhook; missing: string[] } {
-  const same = known.find(
+  const same = known.filter(
     ({ url }) => url === drafted.url || urlWithoutCredentials(url) === drafted.url,
   );
+  const there = same.flatMap((each) => Object.entries(each.headers));
   const missing: string[] = [];
-  const url = same?.url ?? drafted.url;
+  const url = same[0]?.url ?? drafted.url;
   if (hasPlaceholder(url)) missing.push(`the credentials in the URL ${url}`);
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(drafted.headers)) {
@@ -108,12 +109,47 @@ export function webhookWithKnown(
       headers[name] = value;
       continue;
     }
-    const there = Object.entries(same?.headers ?? {}).find(
-      ([other]) => other.toLowerCase() === name.toLowerCase(),
-    );
-    if (there === undefined || there[1] === leftOut)
-      missing.push(`the value of ${name} for ${drafted.url}`);
-    headers[name] = there?.[1] ?? leftOut;
+    const [, knownValue = leftOut] =
+      there.find(([other]) => other.toLowerCase() === name.toLowerCase()) ?? [];
+    if (knownValue === leftOut) missing.push(`the value of ${name} for ${drafted.url}`);
+    headers[name] = knownValue;
   }
   return { webhook: { url, headers }, missing };
+}
+
+/** A webhook, a mapping, or a step of a test endpoint, whose URL is `to`. */
+type Addressed = { url?: unknown; to?: unknown; headers?: unknown };
+
+/** What it says itself, and no directive: only there may be credentials. */
+export function literalsOf({ url, to, headers }: Addressed): ConfiguredWebhook {
+  const address = url ?? to;
+  const isNamed = typeof headers === "object" && headers !== null && !Array.isArray(headers);
+  const texts = Object.entries(isNamed ? headers : {}).filter(
+    (entry): entry is [string, string] => typeof entry[1] === "string",
+  );
+  return { url: typeof address === "string" ? address : "", headers: Object.fromEntries(texts) };
+}
+
+const withLiterals = <One extends Addressed>(
+  one: One,
+  { url, headers }: ConfiguredWebhook,
+): One => ({
+  ...one,
+  ...(typeof one.url === "string" ? { url } : {}),
+  ...(typeof one.to === "string" ? { to: url } : {}),
+  ...(Object.keys(headers).length === 0
+    ? {}
+    : { headers: { ...(one.headers as object), ...headers } }),
+});
+
+export const withoutCredentials = <One extends Addressed>(one: One): One =>
+  withLiterals(one, webhookWithoutCredentials(literalsOf(one)));
+
+/** As `webhookWithKnown`. */
+export function withKnown<One extends Addressed>(
+  drafted: One,
+  known: readonly ConfiguredWebhook[],
+): { one: One; missing: string[] } {
+  const { webhook, missing } = webhookWithKnown(literalsOf(drafted), known);
+  return { one: withLiterals(drafted, webhook), missing };
 }

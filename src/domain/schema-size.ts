@@ -139,7 +139,7 @@ function countOf(value: Json): number {
 }
 
 /** A place in the same schema; null for anything else. */
-function targetOf(root: JsonObject, reference: string): Json | null {
+export function targetOf(root: JsonObject, reference: string): Json | null {
   if (reference === "#") return root;
   if (!reference.startsWith("#/")) return null;
   let at: Json | undefined = root;

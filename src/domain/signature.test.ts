@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { digest, hex, hmac, hmacKey } from "./hash.ts";
 import { sha1 } from "./sha1.ts";
 import { sha256Hash } from "./sha256.ts";
-import { sign, signatureKey } from "./signature.ts";
+import { coverable, sign, signatureKey } from "./signature.ts";
 import { utf8Bytes } from "./utf8.ts";
 import { anyCharacter } from "../../test/support/any-character.ts";
 
@@ -74,5 +74,20 @@ describe("a signature", () => {
         );
       }),
     );
+  });
+});
+
+describe("a signature may cover the first element of an array", () => {
+  test.each([
+    ['{"a":[1,2]}', null],
+    ['[{"a":"],\\\\\\"}","b":[1,{"c":2}]},{"d":3}]', '{"a":"],\\\\\\"}","b":[1,{"c":2}]}'],
+    ["[1]", "1"],
+    ['["a,b" ,2]', '"a,b" '],
+    ["[[1,2],3]", "[1,2]"],
+    ["[{", null],
+    ["", null],
+  ])("%s", (body, first) => {
+    const parts = coverable(utf8Bytes(body)).map((part) => Buffer.from(part).toString());
+    expect(parts).toEqual(first === null ? [body] : [body, first]);
   });
 });

@@ -97,7 +97,8 @@ const hopByHopHeaders = new Set([
   "upgrade",
   "expect",
 ]);
-const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** Of HTTP: names of headers and products. */
+export const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 /** The name in lower case. */
 export function isHopByHop(name: string): boolean {

@@ -259,10 +259,12 @@ export type DeliveryStore = {
   newestRows(): { message: number; delivery: number };
   /** Whether a claim at `now` would find a delivery no newer than this. */
   hasRunnableUpTo(destinationId: DestinationId, now: number, upTo: number): boolean;
-  /** Whether a delivery no newer than this is sending or waiting, or queued when `orQueued`. */
-  hasUnsettledUpTo(destinationId: DestinationId, orQueued: boolean, upTo: number): boolean;
+  /** Whether one no newer than this can still move: at a disabled destination, by its window. */
+  hasUnsettledUpTo(destinationId: DestinationId, isEnabled: boolean, upTo: number): boolean;
   /** The deliveries of a message that are queued, sending or waiting. */
-  unsettledOf(message: MessageRowId): { destinationId: DestinationId; state: DeliveryState }[];
+  unsettledOf(
+    message: MessageRowId,
+  ): { destinationId: DestinationId; state: DeliveryState; hasWindow: boolean }[];
   /**
    * Destinations that have deliveries which are queued, sending or waiting, also those that are no
    * longer configured. Known without reading the file.
@@ -490,9 +492,11 @@ export type QueryStore = {
   ): { webhookId: WebhookId; outcome: Outcome; status: number | null; durationMs: number }[];
   listed(delivery: DeliverySummary): ListedDelivery;
   stats(): Stats;
-  /** The message with the request that brought it, for replay. */
-  messageSource(
-    id: MessageRowId,
-  ): { request: Omit<IncomingRequest, "messages">; span: { offset: number; size: number } } | null;
+  /** For a replay. `timestamp` is null for a rejected message. */
+  messageSource(id: MessageRowId): {
+    request: Omit<IncomingRequest, "messages">;
+    span: { offset: number; size: number };
+    timestamp: number | null;
+  } | null;
   pin(id: MessageRowId, pinned: boolean): boolean;
 };

@@ -53,7 +53,10 @@ export type ProfileEffects = {
   rejoined: boolean;
   /** The slice created it: it has only the traits and events named here. */
   isNew: boolean;
-  /** Email addresses that the profile got: from a trait, or (`from`) with another user's profile. */
+  /**
+   * Email addresses that the profile got: from a trait, with an anonymous profile, or (`from`) with
+   * another user's profile.
+   */
   emails: readonly NewEmail[];
 };
 
@@ -147,6 +150,7 @@ export type ProfileStore = {
   addEmail(profile: ProfileId, email: string): boolean;
   /** Of the profile whose current userId this is. */
   emailsOf(userId: string): string[];
+  emailsOfProfile(profile: ProfileId): string[];
   /** Does not count the event; `touch` does. */
   addEvent(
     profile: ProfileId,
@@ -169,7 +173,10 @@ export type ProfileStore = {
    * trait. Returns how many events moved.
    */
   merge(from: ProfileId, into: ProfileId): { events: number };
+  /** Nobody finds it afterwards. Of one with many events, some are left for `removeRest`. */
   removeProfile(profile: ProfileId): void;
+  /** Removes a part of what removed profiles left; returns whether there is more. */
+  removeRest(): boolean;
   user(profile: ProfileId): string | null;
   /** All of its userIds, including those of profiles merged into it. */
   userIdsOf(profile: ProfileId): string[];

@@ -8,6 +8,7 @@ import { destinationIds, sourceIds } from "../domain/ids.ts";
 import { pieceChanges } from "../domain/parity.ts";
 import { invalid, type Problem } from "../domain/problem.ts";
 import { defaultProfile } from "../domain/retry.ts";
+import { token } from "../domain/webhook-rules.ts";
 import { defined, type ConfigurationMemory } from "./configuration-memory.ts";
 import type { ConfigurationStore } from "./store-ports.ts";
 
@@ -29,7 +30,7 @@ export function updateSettings(
   };
   if (!memory.isProfile(updated.retryProfile))
     return invalid(`There is no retry profile ${JSON.stringify(updated.retryProfile)}.`);
-  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(updated.vendor))
+  if (!token.test(updated.vendor))
     return invalid("The vendor is a product token: letters, digits and -._ without spaces.");
   if (!Number.isSafeInteger(updated.seed)) return invalid("The seed is a whole number.");
   if (

@@ -140,13 +140,14 @@ export type DemoStore = {
 /** For keeping the data small. */
 export type UpkeepStore = {
   /**
-   * Removes up to `limit` settled messages beyond the limits; returns how many. Count and bytes are
-   * of accepted ones. Pinned messages stay.
+   * Removes up to `limit` settled messages beyond the limits; returns how many, and whether it has
+   * not come to the end of those beyond them. Count and bytes are of accepted ones. Pinned messages
+   * stay.
    */
   removeOld(
     limits: { maxMessages: number | null; maxBytes?: number | null; olderThanWall: number | null },
     limit: number,
-  ): number;
+  ): { removed: number; more: boolean };
   /** What rejected and duplicate messages take. */
   rejectedBytes(): number;
   /**

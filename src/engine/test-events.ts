@@ -18,7 +18,7 @@ import { startAttempt, type RunningAttempt } from "./deliver/attempt.ts";
 import type { RequestHeaders } from "./deliver/exchange.ts";
 import type { DeliveryThread } from "./deliver/delivery-thread.ts";
 import type { Trust } from "./deliver/dial.ts";
-import { headersFor, mappedHeaders } from "./deliver/rounds.ts";
+import { headersFor, mappedHeaders } from "./deliver/round-requests.ts";
 import { createSender } from "./deliver/sender.ts";
 import { acceptRequest } from "./ingest/accept.ts";
 import { parseBody } from "./ingest/read-request.ts";

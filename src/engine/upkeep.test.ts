@@ -119,6 +119,37 @@ test("the pages of what went leave the file in slices, once nothing more goes", 
   expect(pages()).toBeLessThan(1200);
 });
 
+test("messages that have to stay hold up those behind them for some milliseconds, and are looked at every ten seconds", () => {
+  const { upkeep, store, used, commit, messages } = startUpkeep({ maxMessages: 12_000 });
+  store.commit([request(Array.from({ length: 12_000 }, () => ({ to: [1] })))]);
+  commit(250);
+  const looks = vi.spyOn(store, "removeOld");
+  const looksWithin = (ms: number): number => {
+    looks.mockClear();
+    vi.advanceTimersByTime(ms);
+    return looks.mock.calls.length;
+  };
+  upkeep.start();
+  vi.advanceTimersByTime(10);
+  expect(messages()).toBe(12_000);
+  used.maxMessages = 1;
+  expect([looksWithin(9_900), looksWithin(200), looksWithin(9_700), looksWithin(200)]).toEqual([
+    0, 3, 0, 3,
+  ]);
+});
+
+test("the more messages have to stay, the longer it waits before it looks at all of them again", () => {
+  const { upkeep, store } = startUpkeep();
+  let looks = 0;
+  store.removeOld = () => ({ removed: 0, more: ++looks % 300 !== 0 });
+  upkeep.start();
+  const looksAfter = [299, 29_800, 100, 300].map((ms) => {
+    vi.advanceTimersByTime(ms);
+    return looks;
+  });
+  expect(looksAfter).toEqual([300, 300, 301, 600]);
+});
+
 test("those go that are older than their age in wall-clock time, and none when nothing is limited", () => {
   const { upkeep, used, commit, messages } = startUpkeep();
   commit(1, 5000);
@@ -238,7 +269,7 @@ test("it goes on a millisecond later while messages go, then pages of the file, 
       calls.push(name);
       return values.shift() ?? last;
     };
-  store.removeOld = saying("old", [1], 0);
+  store.removeOld = saying("old", [{ removed: 1, more: false }], { removed: 0, more: false });
   store.giveBack = saying("pages", [1], 0);
   store.prepareLookups = saying("lookups", [true], false);
   const after = (ms: number): string[] => {

@@ -59,62 +59,65 @@ test.for([
   },
 );
 
+/** Says what it calls, in order. The store throws what it is to refuse with. */
+function startReset(refusal?: Error) {
+  const calls: string[] = [];
+  const say = (name: string) => (): void => void calls.push(name);
+  const empty = (name: string) => (): void => {
+    if (refusal !== undefined) throw refusal;
+    calls.push(name);
+  };
+  const reloading = (name: string) => ({ reload: say(`${name} read`) });
+  const noted: string[] = [];
+  const reset = createReset({
+    store: { clearMessages: empty("messages go"), clearEverything: empty("everything goes") },
+    clock: {
+      toRealTime(empty) {
+        calls.push("clock");
+        empty();
+      },
+    },
+    workspaces: { stop: say("workspaces stop"), start: say("workspaces start") },
+    clients: { reset: (of) => void calls.push(`clients ${of}`) },
+    scheduler: {
+      async clear(empty) {
+        await nextTurn();
+        empty();
+      },
+    },
+    ...{ configuration: reloading("configuration"), suppressions: reloading("suppressions") },
+    ...{ computations: reloading("computations"), deletions: reloading("deletions") },
+    flow: reloading("flow"),
+    endpoints: {
+      list: () => [{ id: 1 }, { id: 2 }] as never,
+      clearReceived(id) {
+        calls.push(`received ${id}`);
+        return null;
+      },
+      ...reloading("endpoints"),
+    },
+    profiles: { kick: say("profiles") },
+    refused: { clear: say("refused") },
+    changes: { note: (area, ids) => void noted.push(`${area} ${ids}`) } as Changes,
+  });
+  return { reset, calls, noted };
+}
+
 test.each([
   ["messages", false],
   ["messages", true],
   ["everything", false],
   ["everything", true],
 ] as const)(
-  "a reset of %s, with the clock: %s, stops who writes, empties the store, and has all read it again",
+  "a reset of %s, with the clock: %s, empties the store, stops who writes, and has all read it again",
   async (what, withClock) => {
-    const calls: string[] = [];
-    const say = (name: string) => (): void => void calls.push(name);
-    const reloading = (name: string) => ({ reload: say(`${name} read`) });
-    const noted: string[] = [];
-    const reset = createReset({
-      store: { clearMessages: say("messages go"), clearEverything: say("everything goes") },
-      clock: {
-        toRealTime(empty) {
-          calls.push("clock");
-          empty();
-        },
-      },
-      workspaces: {
-        forget: say("workspaces forget"),
-        stop: say("workspaces stop"),
-        start: say("workspaces start"),
-      },
-      clients: { reset: (of) => void calls.push(`clients ${of}`) },
-      scheduler: {
-        async clear(empty) {
-          await nextTurn();
-          empty();
-        },
-      },
-      ...{ configuration: reloading("configuration"), suppressions: reloading("suppressions") },
-      ...{ computations: reloading("computations"), deletions: reloading("deletions") },
-      flow: reloading("flow"),
-      endpoints: {
-        list: () => [{ id: 1 }, { id: 2 }] as never,
-        clearReceived(id) {
-          calls.push(`received ${id}`);
-          return null;
-        },
-        ...reloading("endpoints"),
-      },
-      profiles: { kick: say("profiles") },
-      refused: { clear: say("refused") },
-      changes: { note: (area, ids) => void noted.push(`${area} ${ids}`) } as Changes,
-    });
+    const { reset, calls, noted } = startReset();
     await reset(what, withClock);
     const isAll = what === "everything";
-    const clients = `clients ${what}`;
     expect(calls).toEqual([
-      isAll ? "workspaces forget" : "workspaces stop",
-      clients,
       ...(withClock ? ["clock"] : []),
       isAll ? "everything goes" : "messages go",
-      ...(withClock ? [clients] : []),
+      ...["workspaces stop", `clients ${what}`],
       ...["configuration", "suppressions", "computations", "deletions", "flow"].map(
         (each) => `${each} read`,
       ),
@@ -133,6 +136,15 @@ test.each([
     );
   },
 );
+
+test("a reset that the store refuses leaves everything as it is", async () => {
+  const full = Object.assign(new Error("full"), { code: "SQLITE_FULL" });
+  for (const what of ["messages", "everything"] as const) {
+    const { reset, calls, noted } = startReset(full);
+    await expect(reset(what)).rejects.toThrow(full);
+    expect([calls, noted]).toEqual([[], []]);
+  }
+});
 
 afterEach(() => {
   vi.useRealTimers();

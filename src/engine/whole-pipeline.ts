@@ -112,7 +112,7 @@ type Reloading = { reload(): void };
 type ResetOptions = {
   store: Pick<UpkeepStore, "clearMessages" | "clearEverything">;
   clock: { toRealTime(empty: () => void): void };
-  workspaces: { forget(): void; stop(): void; start(): void };
+  workspaces: { stop(): void; start(): void };
   clients: { reset: (what: "messages" | "everything") => void };
   scheduler: { clear(empty: () => void): Promise<void> };
   configuration: Reloading;
@@ -150,16 +150,14 @@ export function createReset(options: ResetOptions): Pipeline["reset"] {
   } = options;
   return async (what, withClock = false) => {
     const isAll = what === "everything";
-    if (isAll) workspaces.forget();
-    else workspaces.stop();
-    clients.reset(what);
     await scheduler.clear(() => {
       const clear = isAll ? store.clearEverything : store.clearMessages;
       if (withClock) clock.toRealTime(clear);
       else clear();
+      // The store may refuse: until it is empty, everything stays as it is.
+      workspaces.stop();
+      clients.reset(what);
     });
-    // What the clients wait for is a time of the clock.
-    if (withClock) clients.reset(what);
     for (const each of [configuration, suppressions, computations, deletions, flow]) each.reload();
     for (const { id } of endpoints.list()) endpoints.clearReceived(id);
     if (isAll) endpoints.reload();
@@ -172,6 +170,12 @@ export function createReset(options: ResetOptions): Pipeline["reset"] {
 }
 
 const retentionEveryMs = 10_000;
+
+/**
+ * For each look that has only found messages which have to stay. Such a look takes some
+ * milliseconds, so with millions of them retention takes a tenth of the time at most.
+ */
+const restAfterLookMs = 100;
 
 /** Messages, or pages of the file, removed at once: about five milliseconds' work. */
 const slice = 100;
@@ -205,6 +209,8 @@ type Upkeep = {
  */
 export function createUpkeep({ store, settings, changes, report }: UpkeepOptions): Upkeep {
   let timer: RealTimer | null = null;
+  /** Since it last waited. */
+  let emptyLooks = 0;
   let isTrimming = false;
   let isStopped = false;
 
@@ -212,10 +218,9 @@ export function createUpkeep({ store, settings, changes, report }: UpkeepOptions
     kick();
     const { maxMessages, maxBytes, maxAgeMs } = settings();
     let removed = 0;
-    let freed = 0;
-    let prepares = false;
+    let goesOn = false;
     try {
-      removed = store.removeOld(
+      const old = store.removeOld(
         {
           maxMessages,
           maxBytes,
@@ -223,13 +228,16 @@ export function createUpkeep({ store, settings, changes, report }: UpkeepOptions
         },
         slice,
       );
-      if (removed === 0) freed = store.giveBack(slice);
-      if (removed === 0 && freed === 0) prepares = store.prepareLookups();
+      removed = old.removed;
+      if (removed === 0 && old.more) emptyLooks += 1;
+      goesOn = removed > 0 || old.more || store.giveBack(slice) > 0 || store.prepareLookups();
     } catch (error) {
       report(error);
     }
     noteGone(removed);
-    timer = startIdleTimer(removed > 0 || freed > 0 || prepares ? 1 : retentionEveryMs, run);
+    const restMs = Math.max(retentionEveryMs, emptyLooks * restAfterLookMs);
+    if (!goesOn) emptyLooks = 0;
+    timer = startIdleTimer(goesOn ? 1 : restMs, run);
   }
 
   function kick(): void {

@@ -106,24 +106,40 @@ export class Answer {
 
 /**
  * The members that differ between two states of which nobody did anything differently: ids, and
- * times of arrival.
+ * times of arrival. Lists may have another order in each.
  */
 export function changingMembers(one: string, other: string): string[] {
   try {
-    return differing(JSON.parse(one) as Json, JSON.parse(other) as Json, "");
+    const [before, after] = [one, other].map((state) => valuesOf(JSON.parse(state) as Json));
+    if (before === undefined || after === undefined) return [];
+    // Where something is missing, the members of all others would differ.
+    if (before.lengths.toSorted().join() !== after.lengths.toSorted().join()) return [];
+    const names = new Set([...before.values.keys(), ...after.values.keys()]);
+    const inOrder = (values: string[] = []): string => values.toSorted().join();
+    return [...names].filter(
+      (name) => inOrder(before.values.get(name)) !== inOrder(after.values.get(name)),
+    );
   } catch {
     return [];
   }
 }
 
-function differing(one: Json, other: Json, name: string): string[] {
-  if (Array.isArray(one) && Array.isArray(other))
-    return one.length === other.length
-      ? one.flatMap((element, index) => differing(element, other[index] ?? null, name))
-      : [];
-  if (isObject(one) && isObject(other))
-    return Object.entries(one).flatMap(([member, value]) =>
-      differing(value, other[member] ?? null, member),
-    );
-  return one === other || name === "" ? [] : [name];
+/** By the name of the member: all its plain values; and how long its lists are. */
+function valuesOf(state: Json): { values: Map<string, string[]>; lengths: string[] } {
+  const values = new Map<string, string[]>();
+  const lengths: string[] = [];
+  const add = (value: Json, name: string): void => {
+    if (Array.isArray(value)) {
+      lengths.push(`${name} ${value.length}`);
+      for (const element of value) add(element, name);
+    } else if (isObject(value)) {
+      for (const [member, of] of Object.entries(value)) add(of, member);
+    } else if (name !== "") {
+      const others = values.get(name) ?? [];
+      others.push(JSON.stringify(value));
+      values.set(name, others);
+    }
+  };
+  add(state, "");
+  return { values, lengths };
 }

@@ -8,13 +8,18 @@ import { checkMessage } from "../domain/check.ts";
 import { isObject, type Json, type JsonObject } from "../domain/json.ts";
 import { makePayload } from "../domain/payload.ts";
 import type { EffectsSource } from "../receiver/effects.ts";
+import { formatDuration } from "../scenarios/file/duration.ts";
 import { duration, expectedNumber, type Range } from "../scenarios/file/matcher.ts";
 import { members } from "../scenarios/file/members.ts";
+import { maxApartMs } from "../scenarios/file/request-schema.ts";
 import { callTypes, defaultStartAt } from "../scenarios/file/scenario-schema.ts";
 import { problemsOf } from "../scenarios/file/sentences.ts";
 import { name, oneOf, text, whole } from "../scenarios/file/setup-schema.ts";
 import { readYaml, type FileProblem, type PlacedValue } from "../scenarios/file/yaml-places.ts";
 import type { RequestSpec } from "../receiver/request-spec.ts";
+
+/** In a header of the receiver. */
+export const environmentVariable = /\{\{env\.(\w+)\}\}/g;
 
 const flag = z.boolean({ error: "true or false" });
 const url = z.url({ protocol: /^https?$/, error: "a full http or https URL" });
@@ -232,6 +237,19 @@ function contradictions(
     );
   if (always.state === "same" && receiver.state === undefined && receiver.effects === undefined)
     add(["always", "state"], "Say where the receiver shows its state: receiver: { state: … }.");
+  for (const [index, ms] of (vary.delays ?? []).entries())
+    if (ms > maxApartMs)
+      add(
+        ["vary", "delays", index],
+        `A delay is at most ${formatDuration(maxApartMs)}, as between the copies of a request in a scenario.`,
+      );
+  for (const [header, value] of Object.entries(receiver.headers ?? {}))
+    for (const [, variable = ""] of value.matchAll(environmentVariable))
+      if (!/^HOOKYARD_\w/.test(variable))
+        add(
+          ["receiver", "headers", header],
+          `Name the variable HOOKYARD_${variable}: the scenario that is written reads only names that begin with HOOKYARD_.`,
+        );
   for (const kind of ["duplicates", "together", "lostAnswers"] as const) {
     const given = vary[kind];
     if (typeof given !== "object") continue;

@@ -148,9 +148,7 @@ async function learnState(runner: Runner, { exploration, notes }: Learned): Prom
   const all = messages.map((_, message): Step => ({ do: "send", message }));
   const [first = ""] = await runner.states([all]);
   const [second = ""] = await runner.states([all]);
-  const found = [...new Set(changingMembers(first, second))].filter(
-    (name) => !always.ignore.includes(name),
-  );
+  const found = changingMembers(first, second).filter((name) => !always.ignore.includes(name));
   if (found.length === 0) return { exploration, notes };
   const note = `Not compared, because they differ from run to run: ${found.join(", ")}.`;
   return {

@@ -17,7 +17,7 @@ import {
 import { isListening, listensSoon, restart } from "../receiver/restart.ts";
 import { createWire, pause, type Wire } from "../receiver/wire.ts";
 import { Answer, claimsOf, judgeTimes, type Claim, type Violation } from "./claims.ts";
-import type { Action, Exploration } from "./explore-file.ts";
+import { environmentVariable, type Action, type Exploration } from "./explore-file.ts";
 import { requestOf, type Schedule, type Step } from "./schedule.ts";
 
 /** The sentence is for the user. */
@@ -394,7 +394,7 @@ function partsOf(schedule: Schedule): Part[] {
 
 function withEnvironment(headers: Readonly<Record<string, string>>): Record<string, string> {
   const fill = (text: string): string =>
-    text.replace(/\{\{env\.(\w+)\}\}/g, (_, name: string) => {
+    text.replace(environmentVariable, (_, name: string) => {
       const value = process.env[name];
       if (value === undefined)
         throw new CannotExplore(`The environment variable ${name} is not set.`);

@@ -97,7 +97,7 @@ export const serve = defineCommand({
     },
     open: { text: "Open the inspector in the browser." },
     "until-input-ends": {
-      text: "End when standard input ends, as it does with the program that started this one.",
+      text: "End when standard input closes, which happens when the program that started Hookyard ends.",
     },
   },
   exits: { 0: "after Ctrl+C", 1: "when it could not start", 2: wrongFlag },
@@ -111,7 +111,7 @@ export const mcp = defineCommand({
   flags: {
     data: {
       value: "DIR",
-      text: `The data directory, or :memory: to store nothing. ${usualData}`,
+      text: `The data directory, or :memory: to store nothing. ${usualData}.`,
       choices: "directories",
     },
   },
@@ -222,7 +222,7 @@ export const clock = defineCommand({
   about:
     "Shows the clock, pauses it, runs it in real time or 10, 60 or 600 times faster, advances it by a duration such as 10m, until nothing is due (idle), or to the next due time.",
   flags: { data, json },
-  exits: ofVerb,
+  exits: { ...ofVerb, 1: "when Hookyard refused it, or the clock did not get there" },
 });
 
 export const retry = defineCommand({
@@ -243,8 +243,15 @@ export const retry = defineCommand({
 export const reset = defineCommand({
   name: "reset",
   summary: "Removes all messages.",
-  about: "Removes all messages, with what was recorded of them.",
-  flags: { everything: { text: "Remove the configuration as well." }, data, json },
+  about:
+    "Removes all messages, with their deliveries and attempts, all profiles, deletion requests and suppressions. The configuration stays.",
+  flags: {
+    everything: {
+      text: "Remove sources, destinations, test endpoints, retry profiles, simulated clients, audiences and computed traits as well. The settings stay.",
+    },
+    data,
+    json,
+  },
   exits: ofVerb,
 });
 
@@ -252,7 +259,7 @@ export const open = defineCommand({
   name: "open",
   summary: "Opens the inspector of the running Hookyard in the browser.",
   flags: { data, json },
-  exits: ofVerb,
+  exits: { ...ofVerb, 1: "when no browser could be opened" },
 });
 
 export const run = defineCommand({
@@ -295,7 +302,7 @@ export const check = defineCommand({
   flags: {
     secret: {
       value: "S",
-      text: "The shared secret of the receiver, to sign with. HOOKYARD_SECRET in the environment does the same, and no other program sees it there.",
+      text: "The shared secret of the receiver, to sign with. HOOKYARD_SECRET in the environment does the same, and other users of this machine cannot read it there.",
     },
     header: {
       value: '"NAME: VALUE"',
@@ -319,7 +326,10 @@ export const check = defineCommand({
       text: "For a single request. Default: 5000.",
       variable: "HOOKYARD_CHECK_TIMEOUT",
     },
-    seed: { value: "N", text: "What is drawn. Default: a new one; the report names it." },
+    seed: {
+      value: "N",
+      text: "The seed of the random choices. Default: a new one, which the report shows.",
+    },
     json: {
       value: "FILE",
       text: "Write the report as JSON there; alone or with - to standard output.",
@@ -348,7 +358,7 @@ export const explore = defineCommand({
   flags: {
     runs: { value: "N", text: "Run at most this many schedules.", default: "1000" },
     minutes: { value: "M", text: "Stop after this many minutes.", default: "2" },
-    seed: { value: "N", text: "What is drawn. Default: the file's, or 1." },
+    seed: { value: "N", text: "The seed of the random choices. Default: the file's, or 1." },
     out: {
       value: "DIR",
       text: "Where the scenario is written. Default: here.",
@@ -393,7 +403,7 @@ export const share = defineCommand({
   choices: "files",
   summary: "Writes messages with everything about them into a file or a page for somebody else.",
   about:
-    "Writes the newest 10,000 messages with their attempts and bytes, the configuration and the clock into one file, even while Hookyard runs. NAME.hookyard opens in Hookyard: hookyard NAME.hookyard. NAME.html is a page that needs nothing else. Shared secrets, write keys, and credentials in headers and URLs are left out.",
+    "Writes the newest 10,000 messages with their attempts and bytes, the configuration and the clock into one file, even while Hookyard runs. NAME.hookyard opens in Hookyard: hookyard NAME.hookyard. NAME.html is a page that needs nothing else. Shared secrets, write keys, and credentials in headers and URLs are left out. With HOOKYARD_URL it is of the Hookyard there, unless --data is given.",
   flags: {
     data,
     filter: {
@@ -410,7 +420,10 @@ export const share = defineCommand({
     force: { text: "Replace FILE if it exists." },
     json,
   },
-  exits: { 0: "when the file is written", 1: "when it is not", 2: wrongFlag },
+  exits: {
+    ...{ 0: "when the file is written", 1: "when it is not", 2: wrongFlag },
+    3: "when nothing answers at HOOKYARD_URL",
+  },
 });
 
 /** Not in the list: its name is that of the file. */

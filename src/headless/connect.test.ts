@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type RequestListener } from "node:http";
+import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -113,6 +113,29 @@ test("a program that accepts the request and never answers is given up", async (
   await expect(connect(":memory:", environment)).rejects.toMatchObject(
     noHookyard(/^Nothing answers at /),
   );
+});
+
+test("the stream of changes goes on after a cut, and throws when nobody answers any more", async () => {
+  const streams: ServerResponse[] = [];
+  let isThere = true;
+  const environment = await listening(({ url }, response) => {
+    if (url !== "/api/events") return void response.end('{"version":"1.2.3"}');
+    if (!isThere) return void response.writeHead(404).end();
+    response.writeHead(200).flushHeaders();
+    streams.push(response);
+  });
+  const hookyard = await connect(":memory:", environment);
+  const changes = (await hookyard.changes())[Symbol.asyncIterator]();
+  const next = async (): Promise<unknown> => (await changes.next()).value;
+  streams[0]?.write('event: change\ndata: {"area":"messages"}\n\n');
+  expect(await next()).toEqual({ area: "messages" });
+  streams[0]?.destroy();
+  expect(await next()).toBe("resync");
+  streams[1]?.write("event: resync\ndata: {}\n\n");
+  expect(await next()).toBe("resync");
+  isThere = false;
+  streams[1]?.end();
+  await expect(next()).rejects.toMatchObject(noHookyard(/another program listens there\.$/));
 });
 
 test.each(["null", "{}", '{"uiUrl":5}', '{"uiUrl":"file:///etc"}'])(

@@ -21,7 +21,10 @@ export class NoHookyard extends Error {
 export type Connection = ScenarioPipeline & {
   uiUrl: string;
   token: string;
-  /** Resolves when the stream has begun: what changes from then on is in it. */
+  /**
+   * Resolves when the stream has begun: what changes from then on is in it. It goes on after a cut
+   * with a `resync`, and throws when no Hookyard answers any more.
+   */
   changes(): Promise<AsyncIterable<ChangeAnswer | "resync">>;
 };
 
@@ -122,8 +125,21 @@ function connectionTo(place: Place): Connection {
     uiUrl,
     token,
     async changes() {
-      const response = await ask("GET", changeStream.path);
-      return changesIn(response);
+      const open = async (): Promise<IncomingMessage> => {
+        const response = await ask("GET", changeStream.path);
+        if (response.statusCode === 200) return response;
+        response.destroy();
+        throw anotherProgram(place);
+      };
+      async function* goingOn(first: IncomingMessage): AsyncGenerator<ChangeAnswer | "resync"> {
+        for (let response = first; ; response = await open()) {
+          if (response !== first) yield "resync";
+          yield* changesIn(response);
+          // It has stopped, or it cut off a reader that was too slow.
+          await calls.call("about.get", {});
+        }
+      }
+      return goingOn(await open());
     },
   };
 }
@@ -174,7 +190,7 @@ async function* changesIn(response: IncomingMessage): AsyncIterable<ChangeAnswer
       yield event === "resync" ? "resync" : (JSON.parse(line.slice(6)) as ChangeAnswer);
     }
   } catch {
-    // It ended; the reader asks again and learns why.
+    // It ended.
   } finally {
     response.destroy();
   }

@@ -8,8 +8,10 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Api } from "../api/api.ts";
 import type { DataInUse } from "../app-errors.ts";
+import { monotonic, startTimer } from "../engine/real-time.ts";
+import { connect, NoHookyard, type Connection } from "./connect.ts";
 import { createControlPort } from "./http-api.ts";
-import { openInspector, pageName } from "./open-inspector.ts";
+import { openInspector } from "./open-inspector.ts";
 import { createStaticPages } from "./static-pages.ts";
 import { readOrMakeToken } from "./token.ts";
 import { runningFile, runningIn, writeRunning, type Host } from "./running.ts";
@@ -46,8 +48,7 @@ export async function startControl({
     uiUrl,
     token,
     async stop() {
-      if (dataDir !== null)
-        for (const name of [runningFile, pageName]) rmSync(join(dataDir, name), { force: true });
+      if (dataDir !== null) rmSync(join(dataDir, runningFile), { force: true });
       await control.stop();
     },
   };
@@ -67,10 +68,27 @@ export async function joinRunning(
   { dataDir }: DataInUse,
   say: (sentence: string) => void,
 ): Promise<boolean> {
-  const running = runningIn(dataDir);
+  const running = await whenRunning(dataDir);
   if (running === null) return false;
-  const { pid, uiUrl, token } = running;
-  say(`Hookyard already runs with the data in ${dataDir} (process ${pid}): ${uiUrl}`);
-  await openInspector({ url: `${uiUrl}/#token=${token}`, dataDir, say }).opened;
+  const pid = runningIn(dataDir)?.pid;
+  say(`Hookyard already runs with the data in ${dataDir} (process ${pid}): ${running.uiUrl}`);
+  await openInspector({ ...running, say });
   return true;
+}
+
+const lookMs = 100;
+/** A start with a large data file takes a few seconds. */
+const maxStartMs = 10_000;
+
+/** One that starts at the same time has the data before it answers. Null when it does not. */
+export async function whenRunning(dataDir: string): Promise<Connection | null> {
+  for (const end = monotonic() + maxStartMs; ;) {
+    try {
+      return await connect(dataDir, {});
+    } catch (error) {
+      if (!(error instanceof NoHookyard)) throw error;
+      if (monotonic() > end) return null;
+    }
+    await new Promise<void>((resolve) => startTimer(lookMs, resolve));
+  }
 }

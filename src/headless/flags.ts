@@ -186,7 +186,7 @@ export function flagLabel(name: string, { value }: Flag): string {
 }
 
 export function textOf({ text, default: usual }: Flag): string {
-  return usual === undefined ? text : `${text} Default: ${usual}.`;
+  return usual === undefined || usual === "" ? text : `${text} Default: ${usual}.`;
 }
 
 function wrapped(text: string, columns: number): string[] {

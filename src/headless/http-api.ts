@@ -24,6 +24,7 @@ import { streamChanges } from "./events.ts";
 import { type Guard, createGuard } from "./guard.ts";
 import { answerJson, answerProblem, answerText, readJsonObject } from "./json.ts";
 import { answerMcp, mcpPath } from "./mcp-http.ts";
+import { createOpenLinks, isOfThisUser, linkPath, type OpenLinks } from "./open-links.ts";
 import { inputOf, matchPath } from "./routes.ts";
 import type { StaticPages } from "./static-pages.ts";
 
@@ -62,20 +63,23 @@ export function createControlPort({
   report: (error: unknown) => void;
 }): ControlPort {
   const guard = createGuard({ token, host });
+  const links = createOpenLinks({ token });
   const streams = new Set<ServerResponse>();
   let created: Promise<McpServer> | null = null;
   const mcp = (): Promise<McpServer> =>
     (created ??= import("../mcp/mcp.ts").then(({ createMcp }) => createMcp({ api, report })));
   const handle = (request: IncomingMessage, response: ServerResponse) => {
-    respond({ api, mcp, guard, pages, streams, request, response }).catch((error: unknown) => {
-      report(error);
-      if (response.headersSent) response.destroy();
-      else
-        answerProblem(
-          response,
-          problem(500, "internal", "Hookyard has a bug. Standard error has the details."),
-        );
-    });
+    respond({ api, mcp, guard, links, pages, streams, request, response }).catch(
+      (error: unknown) => {
+        report(error);
+        if (response.headersSent) response.destroy();
+        else
+          answerProblem(
+            response,
+            problem(500, "internal", "Hookyard has a bug. Standard error has the details."),
+          );
+      },
+    );
   };
   const server = createServer(arrivalLimits(arrival));
   serveRequests(server, handle, answerProblem);
@@ -105,6 +109,7 @@ type Exchange = {
   /** Loaded on first use. */
   mcp: () => Promise<McpServer>;
   guard: Guard;
+  links: OpenLinks;
   pages: StaticPages;
   streams: Set<ServerResponse>;
   request: IncomingMessage;
@@ -117,6 +122,7 @@ async function respond(exchange: Exchange): Promise<void> {
   const refused = guard.checkAddress(request.headers);
   if (refused !== null) return answerProblem(response, refused);
   if (path === "/api" || path.startsWith("/api/")) return respondToCall(exchange, path, search);
+  if (path.startsWith(linkPath)) return respondToLink(exchange, path);
   if (path === mcpPath) {
     if (!isAuthorized(exchange)) return;
     if (request.method !== "POST") return answerWrongMethod(response, ["POST"]);
@@ -132,6 +138,23 @@ async function respond(exchange: Exchange): Promise<void> {
   if (request.method !== "GET" && request.method !== "HEAD")
     return answerWrongMethod(response, ["GET", "HEAD"]);
   return pages.answer(response, path);
+}
+
+/** Makes a link for the browser, or leads the browser that follows one to the inspector. */
+function respondToLink(exchange: Exchange, path: string): void {
+  const { links, request, response } = exchange;
+  if (path === linkPath) {
+    if (!isAuthorized(exchange)) return;
+    if (request.method !== "POST") return answerWrongMethod(response, ["POST"]);
+    return answerJson(response, 200, { path: links.create() });
+  }
+  if (request.method !== "GET") return answerWrongMethod(response, ["GET"]);
+  const followed = isOfThisUser(request.socket)
+    ? links.follow(path)
+    : { refusal: "This link is for another user of this machine." };
+  const text = "text/plain; charset=utf-8";
+  if ("refusal" in followed) return answerText(response, `${followed.refusal}\n`, text, 403);
+  answerText(response, "", text, 303, { Location: followed.location });
 }
 
 async function respondToCall(exchange: Exchange, path: string, search: string): Promise<void> {

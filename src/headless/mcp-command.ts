@@ -8,10 +8,11 @@ import { join, resolve } from "node:path";
 import { DataInUse, OpenError, PortTaken, Refusal } from "../app-errors.ts";
 import type { Collector } from "../engine/traces/collector.ts";
 import { createMcp } from "../mcp/mcp.ts";
+import { whenAskedToStop } from "./asked-to-stop.ts";
 import { defaultDataDirectory, mcp } from "./commands.ts";
 import { applyAtStart, environmentWith, readConfigFile, type ConfigFile } from "./config-file.ts";
 import { connect, NoHookyard } from "./connect.ts";
-import { startControl, whoHasData } from "./control.ts";
+import { startControl, whenRunning, whoHasData } from "./control.ts";
 import { endEarly, readFlags } from "./flags.ts";
 import { answerElsewhere, serveLines, type Answering } from "./mcp-stdio.ts";
 import { parseServeFlags, tracesTo, type ServePorts } from "./serve-flags.ts";
@@ -34,11 +35,10 @@ export async function mcpCommand({
   process.on("uncaughtException", report);
   process.on("unhandledRejection", report);
   try {
-    const hookyard = (await joinRunning(data)) ?? (await startOwn(data, options));
-    const ended = Promise.withResolvers<void>();
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, ended.resolve);
+    const hookyard = (await joinRunning(data)) ?? (await startOrJoin(data, options));
+    const asked = whenAskedToStop();
     const streams = { input: process.stdin, output: process.stdout };
-    await Promise.race([serveLines(streams, hookyard), ended.promise]);
+    await Promise.race([serveLines(streams, hookyard), asked]);
     await hookyard.stop();
     return 0;
   } catch (error) {
@@ -58,6 +58,18 @@ async function joinRunning(data: string): Promise<Hookyard | null> {
   } catch (error) {
     if (isNamed || !(error instanceof NoHookyard)) throw error;
     return null;
+  }
+}
+
+async function startOrJoin(data: string, options: Options): Promise<Hookyard> {
+  try {
+    return await startOwn(data, options);
+  } catch (error) {
+    if (!(error instanceof DataInUse)) throw error;
+    await whenRunning(error.dataDir);
+    const joined = await joinRunning(data);
+    if (joined === null) throw error;
+    return joined;
   }
 }
 

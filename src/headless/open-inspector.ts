@@ -1,43 +1,43 @@
 /**
  * Opens the inspector in the browser. Its address holds the token, and arguments of a program can
- * be read by every user of the machine: so the browser gets the name of a page that only its owner
- * can read, and that page leads to the address.
+ * be read by every user of the machine: so the browser gets a link of `open-links.ts`. A file that
+ * leads to the address does not do: browsers in a sandbox cannot read it.
  */
 
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { startTimer } from "../engine/real-time.ts";
+import { linkPath } from "./open-links.ts";
 
-export const pageName = "hookyard.open.html";
+type OpenOptions = { uiUrl: string; token: string; say: (sentence: string) => void };
 
-type OpenOptions = {
-  url: string;
-  /** Null when nothing is kept. */
-  dataDir: string | null;
-  say: (sentence: string) => void;
-};
+/** If it cannot be opened, one sentence says so and where it is. */
+export async function openInspector({
+  uiUrl,
+  token,
+  say,
+}: OpenOptions): Promise<{ opened: boolean }> {
+  const link = await linkTo(uiUrl, token);
+  const opened = link !== null && (await launch(link));
+  if (!opened)
+    say(`The browser could not be opened. Open this address yourself: ${uiUrl}/#token=${token}`);
+  return { opened };
+}
 
-/** `opened` resolves when the browser has been started, or could not be. */
-type Opened = { remove: () => void; opened: Promise<void> };
-
-/** If it cannot be opened, one sentence says so and everything continues. */
-export function openInspector({ url, dataDir, say }: OpenOptions): Opened {
-  const refuse = () => say("The browser could not be opened. Open the address above yourself.");
-  // A directory of its own has mode 0700.
-  const directory = dataDir ?? mkdtempSync(join(tmpdir(), "hookyard-open-"));
-  const page = join(directory, pageName);
-  const remove = () =>
-    rmSync(dataDir === null ? directory : page, { recursive: true, force: true });
+async function linkTo(uiUrl: string, token: string): Promise<string | null> {
   try {
-    rmSync(page, { force: true });
-    writeFileSync(page, leadingTo(url), { mode: 0o600, flag: "wx" });
+    const headers = { Authorization: `Bearer ${token}` };
+    const response = await fetch(`${uiUrl}${linkPath}`, { method: "POST", headers });
+    const { path } = (await response.json()) as { path?: unknown };
+    return response.ok && typeof path === "string" ? `${uiUrl}${path}` : null;
   } catch {
-    refuse();
-    return { remove, opened: Promise.resolve() };
+    return null;
   }
-  const address = pathToFileURL(page).href;
+}
+
+/** Where no desktop runs, the launcher is the browser itself and goes on. */
+const maxLaunchMs = 5_000;
+
+function launch(address: string): Promise<boolean> {
   const [command, args]: [string, string[]] =
     process.platform === "darwin"
       ? ["open", [address]]
@@ -45,31 +45,14 @@ export function openInspector({ url, dataDir, say }: OpenOptions): Opened {
         ? ["rundll32", ["url.dll,FileProtocolHandler", address]]
         : ["xdg-open", [address]];
   const child = spawn(command, args, { stdio: "ignore", detached: true });
-  const opened = new Promise<void>((resolve) => {
-    child.on("spawn", resolve);
-    child.on("error", () => resolve());
-  });
-  child.on("error", refuse);
-  child.on("exit", (code) => {
-    if (code !== 0 && code !== null) refuse();
-  });
   child.unref();
-  return { remove, opened };
-}
-
-/** The address is ours: an origin, a fragment and a token of letters, digits, - and _. */
-function leadingTo(url: string): string {
-  return `<!doctype html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8" />
-    <meta name="referrer" content="no-referrer" />
-    <meta http-equiv="refresh" content="0; url=${url}" />
-    <title>Hookyard</title>
-  </head>
-  <body>
-    <p><a href="${url}">Open the inspector</a></p>
-  </body>
-</html>
-`;
+  return new Promise((resolve) => {
+    const timer = startTimer(maxLaunchMs, () => resolve(true));
+    const end = (isOpened: boolean): void => {
+      timer.cancel();
+      resolve(isOpened);
+    };
+    child.on("error", () => end(false));
+    child.on("exit", (code) => end(code === 0));
+  });
 }

@@ -14,6 +14,7 @@ import { runRead, unusableReport } from "../scenarios/run/run-scenario.ts";
 import { annotations, stepSummary } from "../scenarios/report/github.ts";
 import { junitXml, type TimedReport } from "../scenarios/report/junit.ts";
 import { colourPaint, plainPaint, reportText, type Paint } from "../scenarios/report/text.ts";
+import { whenAskedToStop } from "./asked-to-stop.ts";
 import { run } from "./commands.ts";
 import { endEarly, readFlags, wholeNumber, type Invocation } from "./flags.ts";
 
@@ -114,7 +115,7 @@ async function watchFiles(
       timer = startTimer(settledMs, runChanged);
     });
   }
-  const signalled = whenSignalled();
+  const signalled = whenAskedToStop();
   const first = runThese(files);
   running = first.catch(() => undefined);
   await Promise.race([first, signalled]);
@@ -125,13 +126,6 @@ async function watchFiles(
   process.stderr.write("Waiting for changes. Ctrl+C ends it.\n");
   await signalled;
   return 0;
-}
-
-function whenSignalled(): Promise<void> {
-  return new Promise((resolve) => {
-    process.once("SIGINT", () => resolve());
-    process.once("SIGTERM", () => resolve());
-  });
 }
 
 type Kept = RunningPipeline & Pick<import("../app.ts").App, "api" | "pipeline">;
@@ -292,7 +286,7 @@ async function serveKept(
   process.stderr.write(
     `The first scenario's pipeline keeps running. Ctrl+C ends it.\n\n  Inspector  ${url}/#token=${token}\n`,
   );
-  await whenSignalled();
+  await whenAskedToStop();
 }
 
 export type RunFlags = {

@@ -2,8 +2,10 @@
 
 import { randomUUID } from "node:crypto";
 import type { AnswerOf } from "../contract/contract.ts";
+import { isWrittenNumber, parseAsWritten } from "../domain/written-json.ts";
 import type * as commands from "./commands.ts";
 import { type Connection, NoHookyard } from "./connect.ts";
+import { isLoopback } from "./serve-flags.ts";
 import { WrongInput, type Asked } from "./verb-command.ts";
 
 /** As it is sent; ingest rejects a messageId that is no string. */
@@ -25,17 +27,19 @@ export async function send(
   asked: Asked<typeof commands.send> & { input: () => Promise<string> },
 ): Promise<number> {
   const { hookyard, values, print, say } = asked;
-  const drafts = await draftsOf(asked);
+  const { drafts, envelope } = await given(asked);
   const source = await sourceFor(hookyard, values.source, say);
-  const { ingestUrl } = await hookyard.call("about.get", {});
+  const about = await hookyard.call("about.get", {});
+  const ingestUrl = ingestFrom(hookyard.uiUrl, about.ingestUrl);
   const reasons = new Map<number, string>();
   let rejectedCount = 0;
   let first = 0;
-  for (const batch of batchesOf(drafts)) {
+  const around = JSON.stringify({ ...envelope, writeKey: source.writeKey }).slice(0, -1);
+  for (const batch of batchesOf(drafts, Buffer.byteLength(around))) {
     const response = await fetch(`${ingestUrl}/v1/batch`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      body: `{"writeKey":${JSON.stringify(source.writeKey)},"batch":[${batch.join(",")}]}`,
+      body: `${around},"batch":[${batch.join(",")}]}`,
     }).catch(() => {
       throw new NoHookyard(`Nothing answers at ${ingestUrl}, where ingest is.`);
     });
@@ -61,6 +65,15 @@ export async function send(
   return rejected.length === 0 && others <= 0 ? 0 : 1;
 }
 
+/** A Hookyard in a container or on another machine names its own loopback, not that of the caller. */
+export function ingestFrom(uiUrl: string, ingestUrl: string): string {
+  const [ui, ingest] = [new URL(uiUrl), new URL(ingestUrl)];
+  const isOwn = ({ hostname }: URL): boolean => isLoopback(hostname.replaceAll(/[[\]]/g, ""));
+  if (isOwn(ui) || !isOwn(ingest)) return ingestUrl;
+  ingest.hostname = ui.hostname;
+  return ingest.origin;
+}
+
 /** What ingest says of a batch, unless its source answers as the hosted service does. */
 function rejectedIn(answer: string): {
   rejected: readonly { index: number; reason: string }[];
@@ -73,11 +86,14 @@ function rejectedIn(answer: string): {
   return { rejected, count: rejectedCount };
 }
 
-async function draftsOf({
+/** The envelope is what a batch says beside its messages: `context`, `integrations`, `sentAt`. */
+type Given = { drafts: Draft[]; envelope: object };
+
+async function given({
   values,
   positionals: [type, ...more],
   input,
-}: Asked<typeof commands.send> & { input: () => Promise<string> }): Promise<Draft[]> {
+}: Asked<typeof commands.send> & { input: () => Promise<string> }): Promise<Given> {
   if (more.length > 0)
     throw new WrongInput(`hookyard send takes one type, not ${more.join(" ")} as well.`);
   const members: Record<string, unknown> = {};
@@ -87,15 +103,15 @@ async function draftsOf({
     const isJson = flag === "properties" || flag === "traits" || flag === "integrations";
     members[member] = isJson ? jsonIn(text, `--${flag}`) : text;
   }
-  if (type !== undefined) return [draftOf({ type, ...members }, 0)];
+  if (type !== undefined) return { drafts: [draftOf({ type, ...members }, 0)], envelope: {} };
   if (Object.keys(members).length > 0)
     throw new WrongInput("Say which call: hookyard send track --event … --user …");
-  const drafts = messagesIn(await input());
-  if (drafts.length === 0)
+  const { messages, envelope } = messagesIn(await input());
+  if (messages.length === 0)
     throw new WrongInput(
       "hookyard send needs a type such as track, or messages on standard input.",
     );
-  return drafts.map(draftOf);
+  return { drafts: messages.map(draftOf), envelope };
 }
 
 /** With a messageId where ingest would make one, so that the message is found afterwards. */
@@ -109,45 +125,51 @@ function draftOf(given: object, index: number): Draft {
   }
 }
 
+/** Numbers go out as they were written. */
 function jsonIn(text: string, where: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseAsWritten(text);
   } catch (error) {
+    if (error instanceof RangeError) throw new WrongInput(`${where} is nested too deeply.`);
     throw new WrongInput(`${where} is not valid JSON: ${(error as Error).message}.`);
   }
 }
 
+const isObject = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && !isWrittenNumber(value);
+
 /** One as JSON, a batch, a list, or one on each line. */
-function messagesIn(text: string): object[] {
+function messagesIn(text: string): { messages: object[]; envelope: object } {
   const trimmed = text.trim();
-  if (trimmed === "") return [];
+  if (trimmed === "") return { messages: [], envelope: {} };
   let whole: unknown;
   try {
-    whole = JSON.parse(trimmed);
-  } catch {
+    whole = parseAsWritten(trimmed);
+  } catch (error) {
     const lines = trimmed.split(/\r?\n/);
-    if (lines.length === 1) jsonIn(trimmed, "Standard input");
+    if (lines.length === 1 || error instanceof RangeError) jsonIn(trimmed, "Standard input");
     whole = lines.flatMap((line, index) =>
       line.trim() === "" ? [] : [jsonIn(line, `Line ${index + 1} of standard input`)],
     );
   }
-  const isBatch = typeof whole === "object" && whole !== null && "batch" in whole;
-  const list: unknown = isBatch ? (whole as { batch: unknown }).batch : whole;
+  const { batch: list, ...envelope } =
+    isObject(whole) && "batch" in whole ? whole : { batch: whole };
   const all = Array.isArray(list) ? (list as unknown[]) : [list];
-  const wrong = all.findIndex(
-    (one) => typeof one !== "object" || one === null || Array.isArray(one),
-  );
+  const wrong = all.findIndex((one) => !isObject(one));
   if (wrong !== -1)
     throw new WrongInput(`Message ${wrong + 1} of standard input is not a JSON object.`);
-  return all as object[];
+  return { messages: all as object[], envelope };
 }
 
-/** Below the limits of a request: 2,500 messages and 500 KB. */
-function* batchesOf(drafts: readonly Draft[]): Iterable<string[]> {
+/**
+ * Below the limits of a request: 2,500 messages and 500 KB. What is around them counts for each:
+ * ingest gives each message a copy.
+ */
+function* batchesOf(drafts: readonly Draft[], around: number): Iterable<string[]> {
   let batch: string[] = [];
   let size = 0;
   for (const { text } of drafts) {
-    const length = Buffer.byteLength(text) + 1;
+    const length = Buffer.byteLength(text) + 1 + around;
     if (batch.length === 2000 || (batch.length > 0 && size + length > 400_000)) {
       yield batch;
       batch = [];
@@ -206,8 +228,11 @@ async function newestOf(
       ...{ sourceId, limit: Math.min(200, count + 20) },
       ...(cursor === undefined ? {} : { cursor }),
     });
-    for (const message of items)
-      found.set(message.messageId, [...(found.get(message.messageId) ?? []), message]);
+    for (const message of items) {
+      const same = found.get(message.messageId);
+      if (same === undefined) found.set(message.messageId, [message]);
+      else same.push(message);
+    }
     seen += items.length;
     cursor = nextCursor;
   }
@@ -216,6 +241,7 @@ async function newestOf(
 
 async function sentMessages({ hookyard, source, drafts, reasons }: Sent) {
   const newest = await newestOf(hookyard, source.id, drafts.length);
+  const later = laterCountsOf(drafts);
   const sent: {
     messageId: string;
     id: string | null;
@@ -226,10 +252,10 @@ async function sentMessages({ hookyard, source, drafts, reasons }: Sent) {
     let items = newest.get(messageId) ?? [];
     // Others have sent so much meanwhile that it is not among the newest.
     if (items.length === 0 && index < maxLookedUp && typeof messageId === "string")
-      items = (await hookyard.call("messages.list", { search: messageId, limit: 10 })).items;
-    // Of several with the same messageId, the last one is the newest.
-    const later = drafts.slice(index + 1).filter((draft) => draft.messageId === messageId).length;
-    const found = items.filter((message) => message.messageId === messageId)[later];
+      items = (await hookyard.call("messages.list", { search: messageId, limit: 10 })).items.filter(
+        (message) => message.messageId === messageId,
+      );
+    const found = items[later[index] ?? 0];
     const { id = null, state = null, reason = null } = found ?? {};
     const why = reasons.get(index);
     sent.push({
@@ -240,6 +266,20 @@ async function sentMessages({ hookyard, source, drafts, reasons }: Sent) {
     });
   }
   return sent;
+}
+
+/** How many drafts with the same messageId follow each one: the last of them is the newest. */
+function laterCountsOf(drafts: readonly Draft[]): number[] {
+  const seen = new Map<unknown, number>();
+  return drafts
+    .map(({ messageId }) => messageId)
+    .toReversed()
+    .map((messageId) => {
+      const count = seen.get(messageId) ?? 0;
+      seen.set(messageId, count + 1);
+      return count;
+    })
+    .toReversed();
 }
 
 function sentenceIn(answer: string): string {

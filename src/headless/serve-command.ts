@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { DataInUse, OpenError, PortTaken, Refusal } from "../app-errors.ts";
 import { wallClockNow } from "../engine/real-time.ts";
 import { shownLines } from "../scenarios/report/text.ts";
+import { whenAskedToStop } from "./asked-to-stop.ts";
 import { serve } from "./commands.ts";
 import {
   applyAtStart,
@@ -26,9 +27,11 @@ import {
   tracesTo,
   type ServeFlags,
 } from "./serve-flags.ts";
+import { enlargeThreadPool } from "./thread-pool.ts";
 
 /** Returns the exit code. */
 export async function serveCommand({ args, root, version }: Invocation): Promise<number> {
+  enlargeThreadPool();
   const first = parseServeFlags(args);
   if (first === "help" || "wrong" in first) return endEarly(first, serve);
   let config: ConfigFile | null;
@@ -44,14 +47,20 @@ export async function serveCommand({ args, root, version }: Invocation): Promise
   const asked = whenAskedToStop(flags);
   process.on("uncaughtException", report);
   process.on("unhandledRejection", report);
+  let stop: () => Promise<void>;
   try {
-    const stop = await start({ flags, config, root, version });
-    await asked;
-    await stop();
-    return 0;
+    stop = await start({ flags, config, root, version });
   } catch (error) {
     if (error instanceof DataInUse && flags.open && (await joinRunning(error, warn))) return 0;
     warn(sentenceOf(error, flags));
+    return 1;
+  }
+  await asked;
+  try {
+    await stop();
+    return 0;
+  } catch (error) {
+    warn(`Hookyard ended with an error: ${messageOf(error)}`);
     return 1;
   }
 }
@@ -98,11 +107,9 @@ async function start({
       report,
     });
     const { token, uiUrl } = control;
-    const closePage = announce({ flags, version, token, uiUrl, ...addresses });
+    announce({ flags, version, token, uiUrl, ...addresses });
     return async () => {
-      closePage();
-      await control.stop();
-      await app.stop();
+      await control.stop().finally(() => app.stop());
     };
   } catch (error) {
     await app.stop().catch(report);
@@ -122,7 +129,6 @@ type Running = {
   dataDir: string | null;
 };
 
-/** Returns a function that removes what it left for the browser. */
 function announce({
   flags,
   version,
@@ -133,8 +139,7 @@ function announce({
   endpointsUrl,
   endpointsTlsUrl,
   dataDir,
-}: Running): () => void {
-  const inspectorUrl = `${uiUrl}/#token=${token}`;
+}: Running): void {
   if (flags.json) {
     say(
       JSON.stringify({
@@ -151,7 +156,7 @@ function announce({
   } else {
     say(`Hookyard ${version} is running. Ctrl+C ends it.
 
-  Inspector       ${inspectorUrl}
+  Inspector       ${uiUrl}/#token=${token}
   Ingest          ${ingestUrl}${ingestTlsUrl === null ? "" : ` and ${ingestTlsUrl}`}
   Test endpoints  ${endpointsUrl} and ${endpointsTlsUrl}
   Data            ${dataDir ?? "in memory only"}
@@ -162,7 +167,7 @@ function announce({
       `Warning: Hookyard listens on ${flags.host}. Other machines may reach its ports, and everything is sent without encryption.`,
     );
   }
-  return flags.open ? openInspector({ url: inspectorUrl, dataDir, say: warn }).remove : () => {};
+  if (flags.open) void openInspector({ uiUrl, token, say: warn });
 }
 
 function sentenceOf(error: unknown, flags: ServeFlags): string {
@@ -178,26 +183,6 @@ function sentenceOf(error: unknown, flags: ServeFlags): string {
   if (code === "EACCES")
     return `Hookyard is not allowed to listen there: ports below 1024 need special permissions. ${messageOf(error)}`;
   return `Hookyard could not start: ${messageOf(error)}`;
-}
-
-/** At the first signal. A second one ends the process at once. */
-function whenAskedToStop({ untilInputEnds }: ServeFlags): Promise<void> {
-  return new Promise((resolve) => {
-    let asked = false;
-    const stop = () => {
-      if (asked) process.exit(130);
-      asked = true;
-      resolve();
-    };
-    process.on("SIGTERM", stop);
-    process.on("SIGINT", stop);
-    // An error ends it too.
-    if (untilInputEnds)
-      process.stdin
-        .on("error", () => undefined)
-        .once("close", stop)
-        .resume();
-  });
 }
 
 function report(error: unknown): void {

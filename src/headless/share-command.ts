@@ -10,8 +10,18 @@ import { join, resolve } from "node:path";
 import { OpenError, PortTaken } from "../app-errors.ts";
 import { isProblem } from "../domain/problem.ts";
 import { monotonic, wallClockNow } from "../engine/real-time.ts";
-import { collectShare, shareApi, writeShare, writtenText } from "../share/share-file.ts";
+import { CallRefused } from "../scenarios/run/pipeline.ts";
+import {
+  collectShare,
+  shareApi,
+  shareForm,
+  writeShare,
+  writeShareBytes,
+  writtenText,
+} from "../share/share-file.ts";
+import { whenAskedToStop } from "./asked-to-stop.ts";
 import { defaultDataDirectory, openShare, share } from "./commands.ts";
+import { connect, NoHookyard } from "./connect.ts";
 import { endEarly, readFlags, wholeNumber, type Invocation } from "./flags.ts";
 import { openInspector } from "./open-inspector.ts";
 
@@ -25,15 +35,47 @@ export async function shareCommand({ args, root, version }: Invocation): Promise
       { wrong: "hookyard share needs one file to write to: NAME.hookyard or NAME.html." },
       share,
     );
-  const directory = mkdtempSync(join(tmpdir(), "hookyard-share-"));
-  const release = removedOnSignals(directory);
+  const place = resolve(data ?? defaultDataDirectory());
+  // HOOKYARD_URL comes first, as for the other commands, unless a flag names the data.
+  const isNamed = args.some((arg) => /^--data(?:=|$)/.test(arg));
+  const isElsewhere = Boolean(process.env["HOOKYARD_URL"]) && !isNamed;
+  try {
+    const written = isElsewhere
+      ? await shareThere({ place, file, filter, redact, secrets, force })
+      : await shareHere({ place, file, filter, redact, secrets, force, root, version });
+    if ("wrong" in written) return say(written.wrong, 1);
+    process.stdout.write(`${json ? JSON.stringify(written) : writtenText(written)}\n`);
+    return 0;
+  } catch (error) {
+    if (error instanceof NoHookyard) return say(error.message, 3);
+    if (!(error instanceof OpenError || error instanceof CallRefused)) throw error;
+    return say(error.message, 1);
+  }
+}
+
+type Program = Pick<Invocation, "root" | "version">;
+type Asked = {
+  /** The data directory. */
+  place: string;
+  file: string;
+  filter: string;
+  redact: string[];
+  secrets: boolean;
+  force: boolean;
+};
+
+/** Of the one that runs at `HOOKYARD_URL`, whose data may be on another machine. */
+async function shareThere({ place, file, force, ...asked }: Asked) {
+  const { call } = await connect(place);
+  const { base64, messages } = await call("shares.write", { ...asked, as: shareForm(file) });
+  return writeShareBytes({ file, force, content: Buffer.from(base64, "base64"), messages });
+}
+
+async function shareHere({ place, root, version, file, force, ...asked }: Asked & Program) {
+  const { directory, remove } = makeCopyDirectory();
   try {
     const { backUpData, createApp } = await import("../app.ts");
-    await backUpData({
-      data: resolve(data ?? defaultDataDirectory()),
-      to: join(directory, "hookyard.db"),
-      force: false,
-    });
+    await backUpData({ data: place, to: join(directory, "hookyard.db"), force: false });
     // Never started: it listens nowhere and sends nothing.
     const app = createApp({
       data: directory,
@@ -41,47 +83,36 @@ export async function shareCommand({ args, root, version }: Invocation): Promise
       version,
     });
     try {
-      const lines = await collectShare({
-        ...app,
-        version,
-        savedAt: new Date(wallClockNow()).toISOString(),
-        secrets,
-        redact,
-        filter,
-      });
-      if (isProblem(lines)) return say(lines.message, 1);
-      const written = await writeShare({ file, lines, root, force });
-      if ("wrong" in written) return say(written.wrong, 1);
-      process.stdout.write(`${json ? JSON.stringify(written) : writtenText(written)}\n`);
-      return 0;
+      const savedAt = new Date(wallClockNow()).toISOString();
+      const lines = await collectShare({ ...app, ...asked, version, savedAt });
+      if (isProblem(lines)) return { wrong: lines.message };
+      return await writeShare({ file, lines, root, force });
     } finally {
       await app.stop();
     }
-  } catch (error) {
-    if (!(error instanceof OpenError)) throw error;
-    return say(error.message, 1);
   } finally {
-    rmSync(directory, { recursive: true, force: true });
-    release();
+    remove();
   }
 }
 
 /** The copy has all secrets: a signal that ends the process leaves nothing of it behind. */
-function removedOnSignals(directory: string): () => void {
+function makeCopyDirectory(): { directory: string; remove(): void } {
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   const end = (signal: NodeJS.Signals): void => {
-    keep();
     try {
-      rmSync(directory, { recursive: true, force: true });
+      remove();
     } finally {
       process.kill(process.pid, signal);
     }
   };
-  const keep = (): void => {
-    for (const signal of signals) process.off(signal, end);
-  };
+  // Before the directory: a signal may come at once.
   for (const signal of signals) process.on(signal, end);
-  return keep;
+  const directory = mkdtempSync(join(tmpdir(), "hookyard-share-"));
+  const remove = (): void => {
+    for (const signal of signals) process.off(signal, end);
+    rmSync(directory, { recursive: true, force: true });
+  };
+  return { directory, remove };
 }
 
 /** Until a signal comes. */
@@ -120,24 +151,19 @@ export async function openShareCommand({
     port,
     report: (error) => void say(String(error), 1),
   });
-  let url: string;
+  let uiUrl: string;
   try {
-    url = `${await control.start()}/#token=${token}`;
+    uiUrl = await control.start();
   } catch (error) {
     if (!(error instanceof PortTaken)) throw error;
     return say(`${error.message} Choose another with --ui-port N (0 picks a free one).`, 1);
   }
   process.stdout.write(
-    `${file} is open after ${Math.round(monotonic() - began)} ms. Ctrl+C ends it.\n\n  Inspector  ${url}\n`,
+    `${file} is open after ${Math.round(monotonic() - began)} ms. Ctrl+C ends it.\n\n  Inspector  ${uiUrl}/#token=${token}\n`,
   );
-  const opened = read.values["no-open"]
-    ? null
-    : openInspector({ url, dataDir: null, say: (text) => void say(text, 0) });
-  await new Promise<void>((done) => {
-    process.once("SIGINT", () => done());
-    process.once("SIGTERM", () => done());
-  });
-  opened?.remove();
+  if (!read.values["no-open"])
+    void openInspector({ uiUrl, token, say: (text) => void say(text, 0) });
+  await whenAskedToStop();
   await control.stop();
   return 0;
 }

@@ -61,7 +61,6 @@ export async function tail(asked: Asked<typeof commands.tail>): Promise<number> 
       states.delete(id);
     }
   }
-  await Promise.race([over, hookyard.call("about.get", {})]);
   return 0;
 }
 
@@ -74,10 +73,10 @@ async function* gathered(
   over: Promise<void>,
 ): AsyncGenerator<number> {
   let downTo: number | null = null;
-  let hasEnded = false;
+  const ends: { error?: unknown }[] = [];
   let wake = Promise.withResolvers<void>();
-  const end = (): void => {
-    hasEnded = true;
+  const end = (how: { error?: unknown }): void => {
+    ends.push(how);
     wake.resolve();
   };
   const follow = async (): Promise<void> => {
@@ -88,11 +87,13 @@ async function* gathered(
       wake.resolve();
     }
   };
-  void follow().finally(end);
-  void over.then(end);
+  follow().catch((error: unknown) => end({ error }));
+  void over.then(() => end({}));
   for (;;) {
     await wake.promise;
-    if (hasEnded) return;
+    const [ended] = ends;
+    if (ended !== undefined && "error" in ended) throw ended.error;
+    if (ended !== undefined) return;
     wake = Promise.withResolvers();
     const oldest = downTo ?? Infinity;
     downTo = null;

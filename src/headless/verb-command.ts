@@ -6,6 +6,7 @@
 import { resolve } from "node:path";
 import { shownLines } from "../scenarios/report/text.ts";
 import { CallRefused } from "../scenarios/run/pipeline.ts";
+import { whenAskedToStop } from "./asked-to-stop.ts";
 import { defaultDataDirectory } from "./commands.ts";
 import { connect, NoHookyard, type Connection } from "./connect.ts";
 import { endEarly, readFlags, type Command, type Flag, type ReadFlags } from "./flags.ts";
@@ -59,7 +60,7 @@ export async function runVerb<Of extends Command<VerbFlags & Record<string, Flag
 function whenOver(): Promise<void> {
   return new Promise((resolve) => {
     process.stdout.once("error", () => resolve());
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
+    void whenAskedToStop().then(resolve);
   });
 }
 

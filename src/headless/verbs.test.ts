@@ -3,7 +3,7 @@
 import { expect, test as base } from "vitest";
 import { starting, type RunningApp } from "../../test/support/running-app.ts";
 import type { Change } from "../engine/pipeline.ts";
-import { send } from "./send-verb.ts";
+import { ingestFrom, send } from "./send-verb.ts";
 import { tail } from "./tail-verb.ts";
 import { clock, messages, retry, show, wait } from "./verbs.ts";
 
@@ -251,6 +251,17 @@ test("clock shows, sets and moves the clock", async ({ start }) => {
     await expect(run(clock, words)).rejects.toMatchObject(wrong);
 });
 
+test("clock says when it did not get there", async ({ start }) => {
+  const app = await start.app();
+  const endedEarly = { code: "cancelled", message: "The advance was cancelled." };
+  const call = (async (name: "clock.advance", input: { byMs: number }) => ({
+    ...(await app.call(name, input)),
+    endedEarly,
+  })) as typeof app.call;
+  const { code, said } = await commandsOf({ ...app, call })(clock, ["advance", "1s"]);
+  expect([code, said]).toEqual([1, ["The clock did not get there. The advance was cancelled."]]);
+});
+
 test("retry takes ids of messages and deliveries, or a filter", async ({ start }) => {
   const app = await start.app({ clock: "paused" });
   const run = commandsOf(app);
@@ -316,11 +327,14 @@ test("send takes one call from flags, or messages in any of four forms", async (
   for (const [positionals, values, input, sentence] of mistakes)
     await expect(run(send, positionals, values, input)).rejects.toThrow(sentence);
 
-  const deep = `{"type":"track","properties":${"[".repeat(20_000)}${"]".repeat(20_000)}}`;
-  await expect(run(send, [], {}, deep)).rejects.toMatchObject({
-    ...wrong,
-    message: "Message 1 is nested too deeply.",
-  });
+  const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
+  const isTooDeep = (message: string) => ({ ...wrong, message });
+  await expect(
+    run(send, [], {}, `${call}\n{"type":"track","properties":${deep}}`),
+  ).rejects.toMatchObject(isTooDeep("Line 2 of standard input is nested too deeply."));
+  await expect(run(send, ["track"], { properties: deep })).rejects.toMatchObject(
+    isTooDeep("--properties is nested too deeply."),
+  );
 
   const { id } = await app.source();
   await app.call("sources.update", { id, faults: [{ do: "answer", status: 503 }] });
@@ -329,6 +343,58 @@ test("send takes one call from flags, or messages in any of four forms", async (
     1,
     [expect.stringMatching(/^Ingest answered 503: [^{]/)],
   ]);
+});
+
+test.each([
+  ["http://127.0.0.1:4701", "http://127.0.0.1:4700", "http://127.0.0.1:4700"],
+  ["http://localhost:8701", "http://[::1]:4700", "http://[::1]:4700"],
+  ["http://hookyard:4701", "http://127.0.0.1:4700", "http://hookyard:4700"],
+  ["http://[fd00::2]:4701", "http://[::1]:4700", "http://[fd00::2]:4700"],
+  ["http://hookyard:4701", "http://10.0.0.2:4700", "http://10.0.0.2:4700"],
+])("of the Hookyard at %s, ingest at %s is reached at %s", (uiUrl, ingestUrl, reached) => {
+  expect(ingestFrom(uiUrl, ingestUrl)).toBe(reached);
+});
+
+test("send writes numbers as they were written", async ({ start }) => {
+  const app = await start.app({ clock: "paused" });
+  const run = commandsOf(app);
+  await app.source();
+  const properties = '{"id":9007199254740993,"price":1.0,"list":[1e2,-0]}';
+  const call = `{"type":"track","event":"E","userId":"u","properties":${properties}}`;
+  const asWritten = [
+    await run(send, ["track"], { event: "E", user: "u", properties }),
+    await run(send, ["identify"], { user: "u", traits: properties }),
+    ...[await run(send, [], {}, call), await run(send, [], {}, `{"batch":[${call}]}`)],
+    await run(send, [], {}, `${call}\n${call}`),
+  ];
+  expect(asWritten.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0]);
+  const { items } = await app.call("messages.list", {});
+  expect(items).toHaveLength(6);
+  for (const { id } of items) expect((await app.message(id)).raw).toContain(properties);
+  for (const input of ["5", "[1.0]"])
+    await expect(run(send, [], {}, input)).rejects.toThrow("is not a JSON object");
+});
+
+test("send keeps what a batch says beside its messages, in each request", async ({ start }) => {
+  const app = await start.app({ clock: "paused" });
+  const { writeKey } = await app.source();
+  const ingest = await start.receiver((response) => response.end('{"success":true}'));
+  const call = (async (name: "about.get", input: object) => {
+    const answer = await app.call(name, input);
+    return name === "about.get" ? { ...answer, ingestUrl: ingest.url } : answer;
+  }) as typeof app.call;
+  const around = {
+    sentAt: "2026-01-02T03:04:05.000Z",
+    integrations: { All: false },
+    context: { app: { name: "x".repeat(20_000) } },
+  };
+  const batch = Array.from({ length: 50 }, (_, at) => ({ type: "page", messageId: `m${at}` }));
+  const input = JSON.stringify({ writeKey: "another", batch, ...around });
+  await commandsOf({ ...app, call })(send, [], {}, input);
+  const bodies = ingest.requests.map(({ body }) => JSON.parse(body) as { batch: unknown[] });
+  expect(bodies.length).toBeGreaterThan(1);
+  for (const body of bodies) expect(body).toEqual({ ...around, writeKey, batch: body.batch });
+  expect(bodies.flatMap((body) => body.batch)).toEqual(batch);
 });
 
 test("send says what ingest rejected of many, and of a messageId that is none", async ({
@@ -358,6 +424,10 @@ test("send says what ingest rejected of many, and of a messageId that is none", 
     said: ["5 was rejected: invalid_type."],
     answers: [{ state: "filtered" }, { state: "filtered" }, { messageId: "5", state: "rejected" }],
   });
-  const same = await sent({ messageId: "same" }, { messageId: "same" });
-  expect(same.answers.map(({ state }) => state)).toEqual(["filtered", "duplicate"]);
+  const [once, other] = [{ messageId: "same" }, { messageId: "other" }];
+  const same = await sent(once, other, once, once);
+  expect(same.answers.map(({ state }) => state)).toEqual([
+    ...["filtered", "filtered", "duplicate", "duplicate"],
+  ]);
+  expect(new Set(same.answers.map(({ id }) => id)).size).toBe(4);
 });

@@ -114,7 +114,7 @@ export async function wait(asked: Asked<typeof commands.wait>): Promise<number> 
   let page = await list();
   while (page.total < count) {
     const next = await Promise.race([reader.next(), timeIsUp.promise]);
-    if (next === "up" || next.done === true) break;
+    if (next === "up") break;
     page = await list();
   }
   timer.cancel();
@@ -147,6 +147,7 @@ export async function clock({
   hookyard,
   positionals: [action, value, ...more],
   print,
+  say,
 }: Asked<typeof commands.clock>): Promise<number> {
   const answer = await moved(hookyard, action, value, more);
   const { now, mode, speed, nextDueAt } = answer;
@@ -154,7 +155,10 @@ export async function clock({
     mode === "paused" ? "paused" : mode === "real" ? "real time" : `${speed} times faster`;
   const ran = "ran" in answer ? `; ${answer.ran.attempts} attempts made` : "";
   print(answer, `${now}  ${runs}${ran}; next due: ${nextDueAt ?? "nothing"}`);
-  return 0;
+  const endedEarly = "endedEarly" in answer ? answer.endedEarly : null;
+  if (endedEarly === null) return 0;
+  say(`The clock did not get there. ${endedEarly.message}`);
+  return 1;
 }
 
 function moved(
@@ -269,13 +273,12 @@ async function apply({
 }
 
 async function open({
-  hookyard: { uiUrl, token, ...hookyard },
+  hookyard: { uiUrl, token },
   print,
   say,
 }: Asked<typeof commands.open>): Promise<number> {
-  const { dataDir } = await hookyard.call("about.get", {});
-  const { opened } = openInspector({ url: `${uiUrl}/#token=${token}`, dataDir, say });
-  await opened;
+  const { opened } = await openInspector({ uiUrl, token, say });
+  if (!opened) return 1;
   print({ url: uiUrl }, `${uiUrl} is open in the browser.`);
   return 0;
 }

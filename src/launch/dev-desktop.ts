@@ -7,9 +7,10 @@
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { whenAskedToStop } from "../headless/asked-to-stop.ts";
 import { root } from "./build.ts";
 import { createDevProgram } from "./dev-program.ts";
-import { startDevServer, whenEnded } from "./dev-server.ts";
+import { startDevServer } from "./dev-server.ts";
 import { downloadRuntime, findRuntime } from "./electron-runtime.ts";
 import { endWithNpm } from "./end-with-npm.ts";
 
@@ -22,7 +23,7 @@ if (runtime === null) {
 }
 endWithNpm();
 const buildCommand = fileURLToPath(new URL("build-desktop.ts", import.meta.url));
-const ended = whenEnded();
+const ended = whenAskedToStop({ signals: ["SIGINT", "SIGTERM", "SIGHUP"] });
 const server = await startDevServer({
   host: "127.0.0.1",
   port: 0,

@@ -50,16 +50,3 @@ export async function startDevServer({
   const { local = [], network = [] } = server.resolvedUrls ?? {};
   return { url: new URL([...local, ...network][0] ?? "").origin, stop: () => server.close() };
 }
-
-/** Resolves when the process is asked to end. Asked again, it ends at once. */
-export function whenEnded(): Promise<void> {
-  return new Promise((resolve) => {
-    let isAsked = false;
-    const end = (): void => {
-      if (isAsked) process.exit(130);
-      isAsked = true;
-      resolve();
-    };
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, end);
-  });
-}

@@ -6,12 +6,14 @@
 
 import { fork, type ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
+import { whenAskedToStop } from "../headless/asked-to-stop.ts";
 import { serve } from "../headless/commands.ts";
 import { helpOf } from "../headless/flags.ts";
 import { openInspector } from "../headless/open-inspector.ts";
+import { linkPath } from "../headless/open-links.ts";
 import { parseServeFlags, portFlags, type ServeFlags } from "../headless/serve-flags.ts";
 import { createDevProgram } from "./dev-program.ts";
-import { startDevServer, whenEnded } from "./dev-server.ts";
+import { startDevServer } from "./dev-server.ts";
 import { endWithNpm } from "./end-with-npm.ts";
 
 /** The first line of `hookyard serve --json`. */
@@ -40,7 +42,7 @@ async function run(flags: ServeFlags): Promise<void> {
   /** Where the first engine listened: the later ones do too. */
   let first: Ready | null = null;
   let ready = Promise.withResolvers<Ready>();
-  const ended = whenEnded();
+  const ended = whenAskedToStop({ signals: ["SIGINT", "SIGTERM", "SIGHUP"] });
   /** Whoever waits for the engine waits for the next one. */
   const expectNext = (): void => {
     const next = Promise.withResolvers<Ready>();
@@ -78,6 +80,7 @@ async function run(flags: ServeFlags): Promise<void> {
     host: flags.host,
     port: flags.ports.ui,
     proxy: {
+      [linkPath]: { target: first.uiUrl },
       "/api/": {
         target: first.uiUrl,
         // While the engine starts again, calls wait for it.
@@ -95,19 +98,15 @@ async function run(flags: ServeFlags): Promise<void> {
       engine.restart();
     },
   });
-  const inspectorUrl = `${server.url}/#token=${token}`;
   print(`Hookyard runs from its sources. Ctrl+C ends it.
 
-  Inspector       ${inspectorUrl}
+  Inspector       ${server.url}/#token=${token}
   Ingest          ${first.ingestUrl}
   Test endpoints  ${first.endpointsUrl} and ${first.endpointsTlsUrl}
   Data            ${first.dataDir ?? "in memory only"}
 `);
-  const removePage = flags.open
-    ? openInspector({ url: inspectorUrl, dataDir: first.dataDir, say: print }).remove
-    : () => {};
+  if (flags.open) void openInspector({ uiUrl: server.url, token, say: print });
   await ended;
-  removePage();
   await Promise.all([server.stop(), engine.stop()]);
   process.exit(0);
 }

@@ -15,7 +15,7 @@ const help = `Usage: npm start [-- flags]
 The second opens a share file.
 
 Opens Hookyard in its own window, or in the browser if Electron's runtime is missing and cannot be downloaded.
-In a window, the flags --data, --ingest-port, --ingest-tls-port, --endpoints-port and --endpoints-tls-port apply; in the browser, all of these:
+In the browser, all of these flags apply; in a window, all but --host, --json, --open and --until-input-ends:
 
 ${helpOf(serve)}`;
 

@@ -1,12 +1,15 @@
-import { resolve } from "node:path";
-import { expect, test } from "vitest";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 import { defaultDataDirectory } from "../headless/commands.ts";
-import { parseAppFlags } from "./app-flags.ts";
+import { parseAppFlags, placeOfData } from "./app-flags.ts";
 
 test("without flags the data is where the commands look for it, and the ports are the usual ones", () => {
   const environment = { XDG_DATA_HOME: resolve("data"), APPDATA: resolve("data") };
   expect(parseAppFlags(["."], environment)).toEqual({
     data: defaultDataDirectory(process.platform, environment),
+    isDataGiven: false,
     ports: { ingest: 4700, ingestTls: null, ui: 4701, endpoints: 4702, endpointsTls: 4703 },
     config: undefined,
     traces: undefined,
@@ -29,6 +32,7 @@ test("flags come before the environment", () => {
   };
   expect(parseAppFlags([".", "--ingest-port", "0", "--data=some/where"], environment)).toEqual({
     data: resolve("some/where"),
+    isDataGiven: true,
     ports: { ingest: 0, ingestTls: 7, ui: 4701, endpoints: 4702, endpointsTls: 3 },
     config: undefined,
     traces: undefined,
@@ -51,4 +55,21 @@ test.each([
   [["--data"], "--data needs a directory, or :memory:."],
 ])("%j is refused in a sentence", (args, wrong) => {
   expect(parseAppFlags(args, {})).toEqual({ wrong });
+});
+
+test("data in the former place of the window stays there, unless a place is given or the usual one has data", () => {
+  const directory = mkdtempSync(join(tmpdir(), "hookyard-places-"));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const [empty, former, usual] = ["empty", "former", "usual"].map((name) => join(directory, name));
+  if (empty === undefined || former === undefined || usual === undefined) throw new Error("places");
+  for (const place of [empty, former, usual]) mkdirSync(place);
+  for (const place of [former, usual]) writeFileSync(join(place, "hookyard.db"), "");
+
+  expect(placeOfData({ data: empty, isDataGiven: false }, former)).toBe(former);
+  expect(placeOfData({ data: join(directory, "none"), isDataGiven: false }, former)).toBe(former);
+  expect(placeOfData({ data: empty, isDataGiven: true }, former)).toBe(empty);
+  expect(placeOfData({ data: ":memory:", isDataGiven: true }, former)).toBe(":memory:");
+  expect(placeOfData({ data: usual, isDataGiven: false }, former)).toBe(usual);
+  expect(placeOfData({ data: usual, isDataGiven: false }, empty)).toBe(usual);
+  expect(placeOfData({ data: empty, isDataGiven: false }, join(directory, "none"))).toBe(empty);
 });

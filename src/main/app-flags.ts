@@ -3,7 +3,8 @@
  * started by its icon has the environment instead.
  */
 
-import { resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { defaultDataDirectory, serve } from "../headless/commands.ts";
 import { readFlags } from "../headless/flags.ts";
 import { portsIn, type ServePorts } from "../headless/serve-flags.ts";
@@ -11,6 +12,8 @@ import { portsIn, type ServePorts } from "../headless/serve-flags.ts";
 export type AppFlags = {
   /** A directory, or `:memory:`. */
   data: string;
+  /** False where it is the usual place. */
+  isDataGiven: boolean;
   ports: ServePorts;
   /** A configuration file; undefined: the one that is found. */
   config: string | undefined;
@@ -39,9 +42,24 @@ export function parseAppFlags(
   const share = read.positionals.find((each) => each.endsWith(".hookyard"));
   return {
     data: data === ":memory:" ? data : resolve(data),
+    isDataGiven: read.values.data !== undefined,
     ports,
     config,
     traces,
     share: share === undefined ? null : resolve(share),
   };
 }
+
+/**
+ * The window kept its data in Electron's directory before it shared the place of the commands. On
+ * Linux these are two, and it stays with the former while only that one has data.
+ */
+export function placeOfData(
+  { data, isDataGiven }: Pick<AppFlags, "data" | "isDataGiven">,
+  former: string,
+): string {
+  const isFormer = !isDataGiven && !hasData(data) && hasData(former);
+  return isFormer ? former : data;
+}
+
+const hasData = (directory: string): boolean => existsSync(join(directory, "hookyard.db"));

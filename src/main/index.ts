@@ -21,6 +21,7 @@ import {
 import { type Control, joinRunning, startControl } from "../headless/control.ts";
 import { keepMemorySmall } from "../headless/memory.ts";
 import { tracesTo } from "../headless/serve-flags.ts";
+import { enlargeThreadPool } from "../headless/thread-pool.ts";
 import { makeDataDirectory } from "../data-directory.ts";
 import { wallClockNow } from "../engine/real-time.ts";
 import { createPortApi } from "../api/port-api.ts";
@@ -28,7 +29,7 @@ import type { Api } from "../api/api.ts";
 import { isProblem } from "../domain/problem.ts";
 import { shareApi } from "../share/share-file.ts";
 import { portRequest } from "../contract/port-messages.ts";
-import { type AppFlags, parseAppFlags } from "./app-flags.ts";
+import { type AppFlags, parseAppFlags, placeOfData } from "./app-flags.ts";
 import { registerAppScheme, serveApp } from "./app-protocol.ts";
 import { setMenu, createMainWindow } from "./window.ts";
 import { startOnPorts } from "./port-taken.ts";
@@ -41,6 +42,7 @@ const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
   version: string;
 };
 
+enlargeThreadPool();
 app.setName("Hookyard");
 // The terminal may be closed. Without these, a report that fails is the next thing to report.
 process.stdout.on("error", () => undefined);
@@ -49,6 +51,12 @@ process.on("uncaughtException", report);
 process.on("unhandledRejection", report);
 registerAppScheme();
 confinePages({ report });
+let isStartedForFile = false;
+app.on("open-file", (event, file) => {
+  event.preventDefault();
+  openBeside(file);
+  isStartedForFile ||= !app.isReady();
+});
 try {
   start();
 } catch (error) {
@@ -56,16 +64,28 @@ try {
 }
 
 function start(): void {
-  const flags = parseAppFlags(process.argv.slice(1), process.env);
-  if ("wrong" in flags) return refuse(flags.wrong);
-  if (flags.share !== null) return openShareFile(flags.share);
+  const asked = parseAppFlags(process.argv.slice(1), process.env);
+  if ("wrong" in asked) return refuse(asked.wrong);
+  if (asked.share !== null) return openShareFile(asked.share);
+  const flags = { ...asked, data: placeOfData(asked, app.getPath("userData")) };
+  if (flags.data !== asked.data)
+    log(`The data is in ${flags.data}, as before. Commands find it with --data or HOOKYARD_DATA.`);
   if (flags.data !== ":memory:") keepBesideData(flags.data);
-  if (app.requestSingleInstanceLock())
-    app
-      .whenReady()
-      .then(() => run(flags))
-      .catch(failUnlessJoined);
-  else app.exit(0);
+  const isFirst = app.requestSingleInstanceLock();
+  app
+    .whenReady()
+    .then(() => (isFirst && !isStartedForFile ? run(flags) : app.exit(0)))
+    .catch(failUnlessJoined);
+}
+
+/**
+ * macOS names a file that was double-clicked to the program that runs, or to the one that it starts
+ * for it, before that is ready. Each gets a process of its own: where Electron keeps its things is
+ * settled by then.
+ */
+function openBeside(file: string): void {
+  const args = app.isPackaged ? [file] : [root, file];
+  spawn(process.execPath, args, { detached: true, stdio: "ignore" }).unref();
 }
 
 /**
@@ -108,11 +128,12 @@ function openShareFile(file: string): void {
     .catch(fail);
 }
 
-async function run(first: AppFlags): Promise<void> {
-  const config = await readConfigFile(first.config);
+async function run({ data, config: configFile }: AppFlags): Promise<void> {
+  const config = await readConfigFile(configFile);
   // Its ports are below the flags and the environment.
-  const flags = parseAppFlags(process.argv.slice(1), environmentWith(config));
-  if ("wrong" in flags) return refuse(flags.wrong);
+  const read = parseAppFlags(process.argv.slice(1), environmentWith(config));
+  if ("wrong" in read) return refuse(read.wrong);
+  const flags = { ...read, data };
   denyPermissions(session.defaultSession);
   serveApp(join(root, "out", "renderer"));
   setMenu(process.platform);
@@ -132,12 +153,6 @@ async function run(first: AppFlags): Promise<void> {
   quitDrained({ close: () => window.close(), stop: () => hookyard.stop(), report });
   app.on("second-instance", () => window.show());
   app.on("activate", () => window.show());
-  // macOS hands a file that was double-clicked to the program that runs.
-  app.on("open-file", (event, file) => {
-    event.preventDefault();
-    const args = app.isPackaged ? [file] : [root, file];
-    spawn(process.execPath, args, { detached: true, stdio: "ignore" }).unref();
-  });
   app.on("window-all-closed", () => {
     if (process.platform !== "darwin") app.quit();
   });
@@ -170,8 +185,7 @@ function createHosted({ data, ports, traces }: AppFlags, config: ConfigFile | nu
       control = await startControl({ ...options, port: ports.ui });
     },
     async stop(): Promise<void> {
-      await control?.stop();
-      await app.stop();
+      await Promise.resolve(control?.stop()).finally(() => app.stop());
     },
   };
 }

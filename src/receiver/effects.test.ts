@@ -135,6 +135,12 @@ describe("asks", () => {
     expect(await askEffects({ url })).toBe("émile\n");
   });
 
+  test("a name below localhost, which is this machine", async () => {
+    const url = await serve((request, response) => response.end(request.headers.host));
+    const named = url.replace("127.0.0.1", "shop.localhost");
+    expect(await askEffects({ url: named })).toBe(new URL(named).host);
+  });
+
   test.each<[what: string, listener: RequestListener, message: string]>([
     [
       "has no such page",

@@ -8,6 +8,7 @@ import { exec } from "node:child_process";
 import { get as getHttp, type IncomingMessage } from "node:http";
 import { get as getHttps } from "node:https";
 import { isDeeperThan, isObject, type Json } from "../domain/json.ts";
+import { lookupWithLoopback } from "../engine/deliver/dial.ts";
 import { monotonic, nextTurn, startTimer } from "../engine/real-time.ts";
 
 export type EffectsSource = { url: string } | { command: string };
@@ -177,7 +178,7 @@ async function askUrl(url: string): Promise<string> {
 function requestOf(url: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const get = url.startsWith("https:") ? getHttps : getHttp;
-    const request = get(url, { agent: false }, resolve);
+    const request = get(url, { agent: false, lookup: lookupWithLoopback }, resolve);
     const deadline = startTimer(answerMs, () =>
       request.destroy(new Error(`no complete answer within ${answerMs / 1000} s`)),
     );

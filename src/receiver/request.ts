@@ -70,10 +70,12 @@ export async function deliverRequest(
   wire: Wire,
   spec: RequestSpec,
   secret: string | null,
+  signal: AbortSignal | null = null,
 ): Promise<Sent[]> {
   let sent = await performRequest(wire, spec, secret);
   for (let nth = 1; nth < (spec.tries ?? 1) && sent.every(isRetried); nth += 1) {
-    await pause(betweenTriesMs * nth);
+    signal?.throwIfAborted();
+    await pause(betweenTriesMs * nth, signal);
     sent = await performRequest(wire, spec, secret);
   }
   return sent;

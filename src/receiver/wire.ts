@@ -315,6 +315,17 @@ class RawConnection implements OpenConnection {
   }
 }
 
-export function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => void startTimer(ms, resolve));
+/** Rejects when the signal is aborted. */
+export function pause(ms: number, signal: AbortSignal | null = null): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => {
+      timer.cancel();
+      reject(signal?.reason as Error);
+    };
+    const timer = startTimer(ms, () => {
+      signal?.removeEventListener("abort", end);
+      resolve();
+    });
+    signal?.addEventListener("abort", end, { once: true });
+  });
 }

@@ -1,10 +1,14 @@
+import { createServer, type AddressInfo, type Socket } from "node:net";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { until } from "../../test/support/running-app.ts";
 import { createApp, type App } from "../app.ts";
 import type { AnswerOf, CallName, InputOf } from "../contract/contract.ts";
 import type { ScenarioRunAnswer } from "../contract/scenarios.ts";
+import { isProblem } from "../domain/problem.ts";
+import { startPipeline } from "../testing/start.ts";
 import { typedCalls } from "./run/pipeline.ts";
+import { createScenarios } from "./scenarios.ts";
 
 let app: App;
 let reported: unknown[];
@@ -159,6 +163,63 @@ describe("the control API's scenarios", () => {
     );
     stopped = true;
     await app.stop();
+  });
+
+  async function stopDuring(step: string, isBusy: () => boolean): Promise<void> {
+    await call("scenarios.run", { text: `name: A\nsteps:\n  - ${step}\n` });
+    await until(async () => isBusy());
+    stopped = true;
+    await app.stop();
+  }
+
+  test("do not keep a stop waiting for the end of a wait", async () => {
+    const set = vi.spyOn(globalThis, "setTimeout");
+    const cancelled = vi.spyOn(globalThis, "clearTimeout");
+    onTestFinished(() => void vi.restoreAllMocks());
+    const place = (): number => set.mock.calls.findIndex(([, ms]) => ms === 59_999);
+    await stopDuring("wait: 59999ms", () => place() >= 0);
+    expect(cancelled).toHaveBeenCalledWith(set.mock.results[place()]?.value);
+  });
+
+  test("do not keep a stop waiting for a receiver that does not answer", async () => {
+    const sockets: Socket[] = [];
+    const server = createServer((socket) => sockets.push(socket.on("error", () => undefined)));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    });
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    await stopDuring(`request: { url: "${url}", tries: 10 }`, () => sockets.length > 0);
+    // All ten take a minute.
+    expect(sockets.length).toBeLessThan(10);
+  });
+
+  test("count until they have ended, also those that are forgotten", async () => {
+    const ending = Promise.withResolvers<void>();
+    const scenarios = createScenarios({
+      directory: null,
+      own: typedCalls(app.api.call),
+      async start(options) {
+        const pipeline = await startPipeline(options);
+        return { ...pipeline, stop: () => ending.promise.then(() => pipeline.stop()) };
+      },
+      onChange: () => undefined,
+      report: (error) => reported.push(error),
+    });
+    const text = "name: Real time\nsteps:\n  - wait: 1m\n";
+    const run = () => scenarios.handlers["scenarios.run"]({ text });
+    const ids: string[] = [];
+    for (let one = 0; one < 4; one += 1) {
+      const started = await run();
+      if (isProblem(started)) throw new Error(started.message);
+      ids.push(started.id);
+    }
+    for (const id of ids) await scenarios.handlers["scenarioRuns.delete"]({ id });
+    expect(await run()).toMatchObject({ code: "too_many_runs" });
+    ending.resolve();
+    await until(async () => !isProblem(await run()));
+    await scenarios.stop();
   });
 
   test("do not run in any number at once", async () => {

@@ -110,6 +110,8 @@ type Runner = typeof import("./run/run-scenario.ts");
 function createRuns({ start, onChange, report }: Pick<Options, "start" | "onChange" | "report">) {
   /** Oldest first. */
   const runs = new Map<string, Run>();
+  /** Also those that were deleted, until their pipeline has stopped. */
+  const running = new Set<Run>();
   let next = 1;
 
   const answer = ({ id, report }: Run): ScenarioRunAnswer => ({
@@ -148,8 +150,7 @@ function createRuns({ start, onChange, report }: Pick<Options, "start" | "onChan
 
   return {
     handlers,
-    countRunning: (): number =>
-      [...runs.values()].filter(({ report }) => report.state === "running").length,
+    countRunning: (): number => running.size,
     /** Starts one. */
     add(
       of: Pick<Parameters<Runner["runRead"]>[0], "read" | "file" | "seed">,
@@ -164,23 +165,23 @@ function createRuns({ start, onChange, report }: Pick<Options, "start" | "onChan
         run.report = report;
         onChange(id);
       };
-      run.ended = runRead({ ...of, start, signal: end.signal, onReport }).then(
-        onReport,
-        (error: unknown) => {
+      run.ended = runRead({ ...of, start, signal: end.signal, onReport })
+        .then(onReport, (error: unknown) => {
           if (end.signal.aborted) return;
           report(error);
           const message = `The scenario could not be run: ${String(error)}`;
           const problems = [{ line: 1, column: 1, message }];
           onReport({ ...run.report, state: "unusable", problems });
-        },
-      );
+        })
+        .finally(() => running.delete(run));
       runs.set(id, run);
+      running.add(run);
       onChange(id);
       return answer(run);
     },
     async stop(): Promise<void> {
-      for (const { end } of runs.values()) end.abort();
-      await Promise.all([...runs.values()].map(({ ended }) => ended));
+      for (const { end } of running) end.abort();
+      await Promise.all([...running].map(({ ended }) => ended));
     },
   };
 }

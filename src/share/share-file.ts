@@ -371,20 +371,28 @@ function sharePage(compressed: Uint8Array, directory: string): string {
 
 type Written = { file: string; bytes: number; messages: number };
 
-/** Only its owner can read it: it holds what users sent. */
+export const shareForm = (file: string): "hookyard" | "html" =>
+  file.endsWith(".html") ? "html" : "hookyard";
+
+type Place = { file: string; force: boolean };
+
 export async function writeShare({
-  file,
   lines,
   root,
+  ...place
+}: Place & { lines: readonly string[]; root: string }): Promise<Written | { wrong: string }> {
+  const pages = join(root, "out", "renderer");
+  const content = await shareBytes(lines, shareForm(place.file), pages);
+  return writeShareBytes({ ...place, content, messages: messagesIn(lines) });
+}
+
+/** Only its owner can read it: it holds what users sent. */
+export function writeShareBytes({
+  file,
   force,
-}: {
-  file: string;
-  lines: readonly string[];
-  root: string;
-  force: boolean;
-}): Promise<Written | { wrong: string }> {
-  const as = file.endsWith(".html") ? "html" : "hookyard";
-  const content = await shareBytes(lines, as, join(root, "out", "renderer"));
+  content,
+  messages,
+}: Place & { content: Uint8Array; messages: number }): Written | { wrong: string } {
   try {
     // A file that is replaced keeps its mode, and its readers.
     if (force) rmSync(file, { force: true });
@@ -398,7 +406,7 @@ export async function writeShare({
           : `${file} cannot be written: ${message}`,
     };
   }
-  return { file, bytes: content.length, messages: messagesIn(lines) };
+  return { file, bytes: content.length, messages };
 }
 
 export function writtenText({ file, bytes, messages }: Written): string {

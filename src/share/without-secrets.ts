@@ -15,6 +15,7 @@ import { messageDetails, messageSummary } from "../contract/messages.ts";
 import type { Destination, SimulatedClient, Source } from "../domain/configuration.ts";
 import { parseMemberPath } from "../domain/member-path.ts";
 import { invalid, type Problem } from "../domain/problem.ts";
+import { isWrittenNumber, parseAsWritten } from "../domain/written-json.ts";
 
 type Known = {
   sources: readonly Pick<Source, "writeKey">[];
@@ -396,13 +397,9 @@ function headWithoutCredentials(head: string): string {
   ].join("\r\n");
 }
 
-/** Numbers stay as they were written: `12345678901234567890`, `1.0`. */
 function parsedJson(text: string): unknown {
   try {
-    return JSON.parse(text, ((_: string, value: unknown, { source }: { source?: string }) =>
-      typeof value === "number" && source !== undefined
-        ? json.rawJSON(source)
-        : value) as Parameters<typeof JSON.parse>[1]);
+    return parseAsWritten(text);
   } catch {
     return undefined;
   }
@@ -410,13 +407,6 @@ function parsedJson(text: string): unknown {
 
 const isJson = (body: unknown): boolean =>
   typeof body === "string" && parsedJson(body) !== undefined;
-
-type RawNumber = { rawJSON: string };
-/** Node's types do not know them yet. */
-const json = JSON as typeof JSON & {
-  rawJSON(text: string): RawNumber;
-  isRawJSON(value: unknown): value is RawNumber;
-};
 
 /** JSON with the members at the paths left out; other text as it is. */
 function redacted(body: string, paths: readonly string[][]): string {
@@ -438,7 +428,7 @@ function leaveOut(value: unknown, [name, ...rest]: readonly string[]): boolean {
 }
 
 const hasMembers = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !json.isRawJSON(value);
+  typeof value === "object" && value !== null && !isWrittenNumber(value);
 
 /** What a receiver repeats, or a mapping sends under another name. */
 function textsAt(value: unknown, paths: readonly string[][]): string[] {
@@ -454,7 +444,7 @@ function textsAt(value: unknown, paths: readonly string[][]): string[] {
 /** Its texts and numbers, as they are written. */
 function valuesIn(value: unknown): string[] {
   if (typeof value === "string") return [value];
-  if (json.isRawJSON(value)) return [value.rawJSON];
+  if (isWrittenNumber(value)) return [value.rawJSON];
   return hasMembers(value) ? Object.values(value).flatMap(valuesIn) : [];
 }
 

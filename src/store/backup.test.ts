@@ -2,7 +2,7 @@
  * `hookyard backup` and `hookyard doctor` as functions: what they write, refuse and leave behind.
  */
 
-import {
+import fs, {
   chmodSync,
   copyFileSync,
   existsSync,
@@ -13,6 +13,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -42,7 +43,20 @@ function ended(): string {
 
 /** Where temporary copies are made, for this file only. */
 beforeEach(() => void vi.stubEnv("TMPDIR", temporaryDirectory()));
-afterEach(() => void vi.unstubAllEnvs());
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
+});
+
+/** As the file system refuses it. */
+function refuse(call: "linkSync" | "copyFileSync", code: string): void {
+  vi.spyOn(fs, call).mockImplementation(() => {
+    throw Object.assign(new Error(`${code}: refused`), { code });
+  });
+  syncBuiltinESMExports();
+}
+
 const readingCopies = (): string[] =>
   readdirSync(tmpdir()).filter((name) => name.startsWith("hookyard-reading-"));
 
@@ -125,6 +139,70 @@ test("a backup that cannot be written says why, and leaves no part of it", async
     /has no Hookyard data/,
   );
   expect(readdirSync(target)).toEqual(["directory"]);
+});
+
+test("where the file system has no links, a backup is a file all the same, and replaces none", async () => {
+  const [data, target] = [ended(), temporaryDirectory()];
+  const file = join(target, "copy.db");
+  refuse("linkSync", "EPERM");
+  expect(await backUpData({ data, to: file, force: false })).toMatchObject({ messages: 3 });
+  expect([readdirSync(target), statSync(file).mode & 0o777]).toEqual([["copy.db"], 0o600]);
+  const other = join(target, "other.db");
+  vi.spyOn(fs, "linkSync").mockImplementation(() => {
+    writeFileSync(other, "mine");
+    throw Object.assign(new Error("EPERM: refused"), { code: "EPERM" });
+  });
+  syncBuiltinESMExports();
+  expect(await refusal(data, other)).toBe(`${other} already exists. --force replaces it.`);
+  expect([readdirSync(target), readFileSync(other, "utf8")]).toEqual([
+    ["copy.db", "other.db"],
+    "mine",
+  ]);
+});
+
+test.each([
+  ["SQLITE_FULL", "the disk of the copy"],
+  ["SQLITE_IOERR_WRITE", "the disk of the copy"],
+  ["SQLITE_IOERR_READ", "the data"],
+])("%s while a backup is written is about %s", async (code, what) => {
+  const [data, target] = [ended(), temporaryDirectory()];
+  const file = join(target, "copy.db");
+  vi.spyOn(Database.prototype, "backup").mockRejectedValue(
+    Object.assign(new Error("as SQLite says it"), { code }),
+  );
+  expect(await refusal(data, file)).toBe(
+    what === "the data"
+      ? `${join(data, dataFileName)} cannot be opened: as SQLite says it`
+      : `${file} cannot be written: as SQLite says it`,
+  );
+  expect(readdirSync(target)).toEqual([]);
+});
+
+test("where the temporary directory has no room for a copy, that is said, and nothing of the data", async () => {
+  const [data, target] = [ended(), temporaryDirectory()];
+  refuse("copyFileSync", "ENOSPC");
+  const sentence = `The data is read from a copy in ${tmpdir()}, which cannot be written: ENOSPC: refused. Free space there, or name another directory in TMPDIR (on Windows TEMP).`;
+  expect(await refusal(data, join(target, "copy.db"))).toBe(sentence);
+  expect(examineData(data).findings).toEqual([
+    { level: "error", message: sentence, cure: "As the sentence says." },
+  ]);
+  expect([readdirSync(target), readingCopies()]).toEqual([[], []]);
+  vi.stubEnv("TMPDIR", join(target, "none"));
+  expect(await refusal(data, join(target, "copy.db"))).toMatch(
+    /^The data is read from a copy in .*none, which cannot be written: ENOENT/,
+  );
+});
+
+test.each([
+  ["SQLITE_BUSY", /^As the sentence says/],
+  ["SQLITE_CORRUPT_INDEX", /restore a backup/],
+  ["SQLITE_IOERR_READ", /restore a backup/],
+])("the cure for %s is a backup only where data may be lost", (code, cure) => {
+  const data = ended();
+  vi.spyOn(Database.prototype, "pragma").mockImplementationOnce(() => {
+    throw Object.assign(new Error("as SQLite says it"), { code });
+  });
+  expect(examineData(data).findings).toMatchObject([{ cure: expect.stringMatching(cure) }]);
 });
 
 test.each<[what: string, make: () => string, harm: (data: string) => void, sentence: RegExp]>([

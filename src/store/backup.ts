@@ -3,7 +3,15 @@
  * goes on writing, and verified.
  */
 
-import { existsSync, linkSync, renameSync, rmSync, statSync } from "node:fs";
+import {
+  constants,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { join, resolve } from "node:path";
 import Database from "better-sqlite3";
 import { OpenError } from "../app-errors.ts";
@@ -17,6 +25,9 @@ import { dataFileName, lockFileName, openErrorOf, refuseUnfit } from "./open.ts"
 import { openForReading } from "./reading.ts";
 
 export type Backup = { file: string; bytes: number; messages: number };
+
+/** What the disk of the copy causes: the data is only read. */
+const ofCopy = /^SQLITE_(FULL|IOERR(?!_(SHORT_)?READ))/;
 
 /** Throws an `OpenError` with a sentence; the file is then as it was. */
 export async function backUpData({
@@ -35,23 +46,31 @@ export async function backUpData({
     await copy(data, part);
     const messages = verify(part);
     if (force) renameSync(part, target);
-    else {
-      // Unlike a rename, a link never replaces what has come there meanwhile.
-      linkSync(part, target);
-      rmSync(part);
-    }
+    else putWithoutReplacing(part, target);
     return { file: target, bytes: statSync(target).size, messages };
   } catch (error) {
     for (const path of [part, logOf(part), `${part}-shm`]) rmSync(path, { force: true });
     if (error instanceof OpenError) throw error;
     const { code } = error as NodeJS.ErrnoException;
     if (code === "EEXIST") throw new OpenError(`${target} already exists. --force replaces it.`);
-    throw code?.startsWith("SQLITE_") === true
+    throw code?.startsWith("SQLITE_") === true && !ofCopy.test(code)
       ? openErrorOf(error, data)
       : new OpenError(
           `${target} cannot be written: ${error instanceof Error ? error.message : String(error)}`,
         );
   }
+}
+
+/** Unlike a rename, neither replaces what has come there meanwhile. */
+function putWithoutReplacing(part: string, target: string): void {
+  try {
+    linkSync(part, target);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") throw error;
+    // Not every file system has links.
+    copyFileSync(part, target, constants.COPYFILE_EXCL);
+  }
+  rmSync(part);
 }
 
 function refuseTarget(data: string, target: string, force: boolean): void {

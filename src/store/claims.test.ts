@@ -7,6 +7,7 @@ import {
   expectConsistent,
   moveTo,
   openTestStore,
+  passOver,
   request,
   startOfTime,
   type TestStore,
@@ -15,6 +16,7 @@ import {
 const first = 1 as DestinationId;
 const sending = 0;
 const queued = 1;
+const deletedUser = { userId: "ada", known: true, detail: "", sourceIds: [], messageIds: [] };
 
 function queue({ store }: TestStore, count: number): void {
   store.commit([request(Array.from({ length: count }, () => ({ to: [1] })))]);
@@ -42,6 +44,11 @@ test("a claim is not written, and everything that is read says that the delivery
     list: async ({ store }) =>
       (await store.messages({ state: "sending" }, 9, null)).items[0]?.state,
     unsettled: ({ store }) => store.unsettledOf(1 as MessageRowId)[0]?.state,
+    deletion: ({ store }) => {
+      const deletion = store.insertDeletion({ suppress: false, requestedAt: 1, userIds: ["ada"] });
+      store.putDeleted(deletion, 0, { ...deletedUser, messageIds: [1 as MessageRowId] });
+      return store.stateOfMessages(deletion);
+    },
   };
   for (const [name, read] of Object.entries(readers)) {
     const one = openTestStore();
@@ -54,11 +61,40 @@ test("a claim is not written, and everything that is read says that the delivery
   }
 });
 
+test("what runs with each commit, each recording and each look of upkeep leaves claims unwritten", () => {
+  const one = openTestStore();
+  const { store } = one;
+  queue(one, 2);
+  passOver(one);
+  claim(one, 1);
+  const deletion = store.insertDeletion({ suppress: false, requestedAt: 1, userIds: ["ada"] });
+  store.commit([request([{ rejection: { reason: "no", detail: "No." } }, {}])]);
+  expect(store.removeRejected(0, 9)).toBe(1);
+  expect(store.removeOld({ maxMessages: 0, olderThanWall: null }, 9).removed).toBe(0);
+  store.record([], [moveTo(2 as DeliveryId, "cancelled")]);
+  store.rejectedBytes();
+  store.giveBack(9);
+  store.prepareLookups();
+  store.newestRows();
+  store.nextDueAt([first]);
+  store.countRunnable(first, startOfTime, 9);
+  store.destinationsWithWork();
+  store.usersToDelete(deletion, 9);
+  store.putDeleted(deletion, 0, deletedUser);
+  store.suppress("ada", 1, deletion);
+  expect(rows(one)).toEqual([
+    [queued, 0],
+    [5, 0],
+  ]);
+});
+
 test("retention and cancelling leave a delivery alone whose claim is not written", () => {
   const one = openTestStore();
   queue(one, 3);
   claim(one, 1);
-  expect(one.store.removeOld({ maxMessages: 0, olderThanWall: startOfTime + 1 }, 9)).toBe(0);
+  expect(one.store.removeOld({ maxMessages: 0, olderThanWall: startOfTime + 1 }, 9).removed).toBe(
+    0,
+  );
   expect(one.store.countByState()).toMatchObject({ sending: 1, queued: 2 });
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { defaultSettings } from "../domain/configuration.ts";
 import type { Destination, Source } from "../domain/configuration.ts";
-import type { Store } from "../engine/store-ports.ts";
+import type { NewDestination, Store } from "../engine/store-ports.ts";
 import { openTestStore } from "./store.fixture.ts";
 
 const source: Omit<Source, "id"> = {
@@ -161,21 +161,38 @@ test("settings are the defaults with what was saved last", () => {
   expect(one.store.settings()).toEqual({ ...settings, vendor: "Old" });
 });
 
+const receiver: NewDestination = {
+  name: "Receiver",
+  enabled: true,
+  sourceIds: [],
+  webhooks: [{ url: "http://127.0.0.1/hook", headers: {} }],
+  sharedSecret: null,
+  retryProfile: "documented",
+  payload: "documented",
+  filters: [],
+  createdAt: 1,
+};
+
+test("two changes in a row that fail after they were read leave sources and destinations as they were", () => {
+  const { store } = openTestStore();
+  const [kept, destination] = [store.insertSource(source), store.insertDestination(receiver)];
+  const all = () => [store.sources(), store.destinations()];
+  const failing = (): void => {
+    store.deleteSource(kept.id);
+    store.deleteDestination(destination.id);
+    expect(all()).toEqual([[], []]);
+    throw new Error("The commit fails.");
+  };
+  expect(all()).toEqual([[kept], [destination]]);
+  for (let n = 0; n < 2; n += 1) expect(() => store.atomically(failing)).toThrow("The commit");
+  expect(all()).toEqual([[kept], [destination]]);
+});
+
 test("a change that fails leaves sources and destinations as they were, also in memory", () => {
   const one = openTestStore();
   const { store } = one;
   const kept = store.insertSource(source);
-  const destination = store.insertDestination({
-    name: "Receiver",
-    enabled: true,
-    sourceIds: [kept.id],
-    webhooks: [{ url: "http://127.0.0.1/hook", headers: {} }],
-    sharedSecret: null,
-    retryProfile: "documented",
-    payload: "documented",
-    filters: [],
-    createdAt: 1,
-  });
+  const destination = store.insertDestination({ ...receiver, sourceIds: [kept.id] });
   const all = () => [store.sources(), store.destinations()];
   const before = all();
   expect(before).toEqual([[kept], [destination]]);

@@ -87,7 +87,10 @@ function cachedRows<Value>(
   transactions.onReload(forget);
   return {
     all(): Value[] {
-      known ??= new Map(readAll());
+      if (known === null) {
+        transactions.onRollback(forget);
+        known = new Map(readAll());
+      }
       return [...known.values()];
     },
     /** Its row was written or removed. */

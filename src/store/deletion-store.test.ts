@@ -93,7 +93,7 @@ describe("a deletion request", () => {
     store.record([], [moveTo(2 as DeliveryId, "delivered")]);
     expect(store.stateOfMessages(id)).toBe("failed");
     passOver(one);
-    expect(store.removeOld({ maxMessages: 0, olderThanWall: null }, 10)).toBe(2);
+    expect(store.removeOld({ maxMessages: 0, olderThanWall: null }, 10).removed).toBe(2);
     expect(store.stateOfMessages(id)).toBe("failed");
   });
 });

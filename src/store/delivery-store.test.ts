@@ -234,13 +234,13 @@ test("what there is to do is counted up to a limit, and known by time and row", 
   ).toEqual([false, true]);
   expect(one.store.hasUnsettledUpTo(first, false, 1)).toBe(true);
   expect(
-    [false, true].map((orQueued) => one.store.hasUnsettledUpTo(2 as DestinationId, orQueued, 9)),
+    [false, true].map((isEnabled) => one.store.hasUnsettledUpTo(2 as DestinationId, isEnabled, 9)),
   ).toEqual([false, true]);
   expect(one.store.hasUnsettledUpTo(2 as DestinationId, true, 3)).toBe(false);
   expect([2, 3, 4].map((row) => one.store.unsettledOf(row as MessageRowId))).toEqual([
-    [{ destinationId: 1, state: "waiting" }],
-    [{ destinationId: 1, state: "sending" }],
-    [{ destinationId: 2, state: "queued" }],
+    [{ destinationId: 1, state: "waiting", hasWindow: true }],
+    [{ destinationId: 1, state: "sending", hasWindow: false }],
+    [{ destinationId: 2, state: "queued", hasWindow: false }],
   ]);
   one.store.record(
     [],

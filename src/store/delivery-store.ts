@@ -68,8 +68,7 @@ export function createDeliveryStore(
     record: transactions.wrap(recording(parts)),
     seeClaims,
     ...seeing(seeClaims, { ...atStart(parts), ...readers(db, mapped) }),
-    ...dueTimes(db, counts),
-    destinationsWithWork: () => counts.destinationsWithWork(),
+    ...withoutClaims(db, counts),
     ...windows(parts, seeClaims),
   };
 }
@@ -371,9 +370,6 @@ const inState =
 
 function readers(db: Db, mapped: MappedRequests) {
   const one = db.prepare<[number], DeliveryRow>("SELECT * FROM deliveries WHERE id = ?");
-  const newest = db.prepare<[], { message: number; delivery: number }>(
-    "SELECT coalesce((SELECT max(id) FROM messages), 0) AS message, coalesce((SELECT max(id) FROM deliveries), 0) AS delivery",
-  );
   const dueUpTo = db
     .prepare<[number, number, number]>(
       `SELECT EXISTS (SELECT 1 FROM deliveries WHERE destination_id = ? AND state = ${waiting} AND next_attempt_at <= ? AND id <= ?)`,
@@ -384,8 +380,18 @@ function readers(db: Db, mapped: MappedRequests) {
       "SELECT EXISTS (SELECT 1 FROM deliveries WHERE destination_id = ? AND state = ? AND id <= ?)",
     )
     .pluck();
-  const unsettled = db.prepare<[number], { destinationId: DestinationId; code: number }>(
-    `SELECT destination_id AS destinationId, state AS code FROM (${deliveriesOfMessage}) WHERE state IN (${queued}, ${sending}, ${waiting})`,
+  const withWindowUpTo = [queued, waiting].map((state) =>
+    db
+      .prepare<[number, number]>(
+        `SELECT EXISTS (SELECT 1 FROM deliveries WHERE destination_id = ? AND state = ${state} AND first_attempt_at IS NOT NULL AND id <= ?)`,
+      )
+      .pluck(),
+  );
+  const unsettled = db.prepare<
+    [number],
+    { destinationId: DestinationId; code: number; hasWindow: number }
+  >(
+    `SELECT destination_id AS destinationId, state AS code, first_attempt_at IS NOT NULL AS hasWindow FROM (${deliveriesOfMessage}) WHERE state IN (${queued}, ${sending}, ${waiting})`,
   );
 
   return {
@@ -393,29 +399,39 @@ function readers(db: Db, mapped: MappedRequests) {
       const row = one.get(id);
       return row === undefined ? null : deliverySummary(row, mapped);
     },
-    newestRows: () => newest.get() as { message: number; delivery: number },
     hasRunnableUpTo: (destinationId: DestinationId, now: number, upTo: number): boolean =>
       stateUpTo.get(destinationId, queued, upTo) === 1 ||
       dueUpTo.get(destinationId, now, upTo) === 1,
-    hasUnsettledUpTo: (destinationId: DestinationId, orQueued: boolean, upTo: number): boolean =>
-      [sending, waiting, ...(orQueued ? [queued] : [])].some(
+    hasUnsettledUpTo: (destinationId: DestinationId, isEnabled: boolean, upTo: number): boolean =>
+      [sending, ...(isEnabled ? [queued, waiting] : [])].some(
         (state) => stateUpTo.get(destinationId, state, upTo) === 1,
-      ),
+      ) ||
+      (!isEnabled && withWindowUpTo.some((found) => found.get(destinationId, upTo) === 1)),
     unsettledOf: (message: MessageRowId) =>
-      unsettled
-        .all(message)
-        .map(({ destinationId, code }) => ({ destinationId, state: deliveryStateAt(code) })),
+      unsettled.all(message).map(({ destinationId, code, hasWindow }) => ({
+        destinationId,
+        state: deliveryStateAt(code),
+        hasWindow: hasWindow === 1,
+      })),
   };
 }
 
 /** Deliveries whose retries wait are never among the claims that are not written. */
-function dueTimes(db: Db, counts: Counts): Pick<DeliveryStore, "nextDueAt"> {
+function withoutClaims(
+  db: Db,
+  counts: Counts,
+): Pick<DeliveryStore, "nextDueAt" | "newestRows" | "destinationsWithWork"> {
+  const newest = db.prepare<[], { message: number; delivery: number }>(
+    "SELECT coalesce((SELECT max(id) FROM messages), 0) AS message, coalesce((SELECT max(id) FROM deliveries), 0) AS delivery",
+  );
   const nextDue = db
     .prepare<[number]>(
       `SELECT next_attempt_at FROM deliveries WHERE destination_id = ? AND state = ${waiting} ORDER BY next_attempt_at LIMIT 1`,
     )
     .pluck();
   return {
+    newestRows: () => newest.get() as { message: number; delivery: number },
+    destinationsWithWork: () => counts.destinationsWithWork(),
     nextDueAt(destinationIds: readonly DestinationId[]): number | null {
       let earliest: number | null = null;
       for (const id of destinationIds) {
@@ -447,7 +463,7 @@ function windows(
     .pluck();
   const oldestWindow = db
     .prepare<[number]>(
-      `SELECT first_attempt_at FROM deliveries WHERE destination_id = ? AND state = ${waiting} ORDER BY first_attempt_at LIMIT 1`,
+      `SELECT first_attempt_at FROM deliveries WHERE destination_id = ? AND state = ${waiting} AND first_attempt_at IS NOT NULL ORDER BY first_attempt_at LIMIT 1`,
     )
     .pluck();
   const see = (destinationId: DestinationId): void => {

@@ -97,10 +97,15 @@ export function examineData(data: string): Examination {
     findings.push({
       level: "error",
       message: openErrorOf(error, data).message,
-      cure: error instanceof OpenError ? "As the sentence says." : restore,
+      cure: mayHaveLostData(error) ? restore : "As the sentence says.",
     });
   }
   return examination;
+}
+
+function mayHaveLostData(error: unknown): boolean {
+  const { code } = error as { code?: string };
+  return isDamage(error) || code?.startsWith("SQLITE_IOERR") === true || code === "EIO";
 }
 
 function examineRows(db: Db, { format, sizes, rows, checked, findings }: Examination): void {

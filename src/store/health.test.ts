@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import {
+import fs, {
   closeSync,
   copyFileSync,
   existsSync,
@@ -8,10 +8,12 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { Worker } from "node:worker_threads";
@@ -255,6 +257,33 @@ test("a directory that is moved away is trouble, and none when it is back", () =
   expect(store.commit([request([{}])])).toHaveLength(1);
 });
 
+test("files that cannot be looked at are trouble, while they are watched on, and none when they can be again", () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const { store } = openTestStore(temporaryDirectory());
+  const closed = openStore(temporaryDirectory());
+  let changes = 0;
+  store.watch(() => (changes += 1));
+  vi.spyOn(fs, "statSync").mockImplementation(() => {
+    throw Object.assign(new Error("EIO: i/o error, stat"), { code: "EIO" });
+  });
+  syncBuiltinESMExports();
+  try {
+    vi.advanceTimersByTime(2000);
+    expect([changes, store.trouble()]).toMatchObject([
+      1,
+      { status: 503, message: expect.stringMatching(/cannot be looked at: EIO/) },
+    ]);
+    expect(() => store.commit([request([{}])])).toThrow(/cannot be looked at: EIO/);
+    closed.close();
+  } finally {
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
+  }
+  vi.advanceTimersByTime(1000);
+  expect([changes, store.trouble()]).toEqual([2, null]);
+  expect(store.commit([request([{}])])).toHaveLength(1);
+});
+
 test("the marker is never ahead of the data: it follows each second in which something was written", () => {
   const data = temporaryDirectory();
   const { db, store, health } = openTestStore(data);
@@ -356,6 +385,38 @@ test("the log may hold pages that the file lacks, and a file that SQLite itself 
   store.commit([request([{}])]);
   health.tick();
   expect([store.trouble(), markerIn(data)]).toMatchObject([null, { size: size() }]);
+});
+
+test("a file that was shortened while commits lengthen it again in the log is whole, and one that was cut off then is not", () => {
+  const data = temporaryDirectory();
+  const file = join(data, dataFileName);
+  const { db, store, health } = openTestStore(data);
+  const other = new Database(file);
+  onTestFinished(() => void other.close());
+  const trouble = (): string | undefined => {
+    health.tick();
+    return store.trouble()?.message;
+  };
+  const fill = (megabytes: number): void =>
+    void store.commit([request([{ text: JSON.stringify("x".repeat(megabytes * 1_000_000)) }])]);
+  db.pragma("wal_autocheckpoint = 0");
+  fill(12);
+  other.pragma("wal_checkpoint(PASSIVE)");
+  expect(trouble()).toBeUndefined();
+  const large = statSync(file).size;
+  store.clearMessages();
+  while (store.giveBack(1000) > 0);
+  while (Number(db.pragma("freelist_count", { simple: true })) > 0) fill(1);
+  expect([trouble(), statSync(file).size]).toEqual([undefined, large]);
+  other.pragma("wal_checkpoint(PASSIVE)");
+  const small = statSync(file).size;
+  fill(1);
+  expect(small).toBeLessThan(large);
+  expect(trouble()).toBeUndefined();
+  other.pragma("wal_checkpoint(PASSIVE)");
+  expect(trouble()).toBeUndefined();
+  truncateSync(file, small);
+  expect(trouble()).toMatch(/has been cut off/);
 });
 
 test("at the end the marker describes the file that was open, and nothing else", () => {

@@ -2,8 +2,8 @@
  * Whether the data file can be trusted and written to. Three things can be wrong; the worst is
  * reported first:
  *
- * - moved: a file of the data has been deleted, replaced or cut off. Over when the same files are
- *   back.
+ * - moved: a file of the data has been deleted, replaced or cut off, or cannot be looked at. Over
+ *   when the same files are back.
  * - damaged: SQLite, or the check after the start, found damage. Over when a later check finds
  *   none.
  * - failing: the last write failed (a full disk, a lock, an I/O error). Over with the next write
@@ -54,6 +54,11 @@ export class StoreHealth {
   readonly #tried;
   readonly #totalChanges;
   #size = 0;
+  /**
+   * The smallest size that the database has had since it was shortened. A checkpoint may still cut
+   * the file down to it, and commits may have lengthened it again in the log by then.
+   */
+  #least = Infinity;
   #lastBeat = 0;
   #changesAtBeat = -1;
   #lookedAt = Number.NEGATIVE_INFINITY;
@@ -114,6 +119,11 @@ export class StoreHealth {
     if (fault !== null) throw fault;
   }
 
+  /** Pages at the end of the database were given back. */
+  shortened(): void {
+    this.#least = Math.min(this.#least, this.#bytesWanted());
+  }
+
   wrote(): void {
     if (this.#failing !== null) this.#set({ failing: null });
   }
@@ -126,9 +136,9 @@ export class StoreHealth {
     this.#check?.stop();
     if (this.#file === null) return;
     const { data, file, database } = this.#file;
-    // What lies there now is not ours to describe.
-    if (identityOf(file) !== (this.#files[0] as Watched).is) return;
     try {
+      // What lies there now is not ours to describe.
+      if (identityOf(file) !== (this.#files[0] as Watched).is) return;
       writeMarker(data, { database, beat: this.#lastBeat, size: this.#size, hasLog: false });
     } catch {
       removeMarker(data);
@@ -138,8 +148,8 @@ export class StoreHealth {
   #watch(onChange: () => void): void {
     this.#onChange = onChange;
     const again = (): void => {
-      this.tick();
       this.#timer = startIdleTimer(everyMs, again);
+      this.tick();
     };
     this.#timer = startIdleTimer(everyMs, again);
     // Smaller ones were checked before they were opened.
@@ -178,12 +188,21 @@ export class StoreHealth {
 
   #look(): void {
     this.#lookedAt = monotonic();
-    this.#set({ moved: this.#faultOfFiles() });
+    if (this.#file === null) return;
+    const { file } = this.#file;
+    let moved: DataFault | null;
+    try {
+      moved = this.#faultOfFiles(file);
+    } catch (error) {
+      moved = new DataFault(
+        "DATA_MOVED",
+        `${file} cannot be looked at: ${(error as Error).message}. Hookyard has stopped writing, and continues when it can be.`,
+      );
+    }
+    this.#set({ moved });
   }
 
-  #faultOfFiles(): DataFault | null {
-    if (this.#file === null) return null;
-    const { file } = this.#file;
+  #faultOfFiles(file: string): DataFault | null {
     let size = 0;
     for (const { path, is } of this.#files) {
       // Asked once for both: it may be moved between two questions.
@@ -196,14 +215,17 @@ export class StoreHealth {
         );
       }
     }
-    if (size >= this.#size) return null;
-    if (this.#bytesWanted() > size) {
+    if (size >= this.#size && this.#least === Infinity) return null;
+    const wanted = this.#bytesWanted();
+    if (size < this.#size && Math.min(this.#least, wanted) > size) {
       return new DataFault(
         "DATA_DAMAGED",
         `${file} has been cut off. Hookyard has stopped writing. Stop Hookyard, and start it with a restored copy or with another --data directory.`,
       );
     }
     this.#size = size;
+    // Checkpoints have caught up.
+    if (size === wanted) this.#least = Infinity;
     return null;
   }
 

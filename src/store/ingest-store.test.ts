@@ -314,7 +314,7 @@ test("a duplicate is not an original, when the first is gone and the ids are rea
   commitOne(one, { messageId: "a" });
   commitOne(one, { messageId: "a" });
   passOver(one);
-  expect(one.store.removeOld({ maxMessages: 0, olderThanWall: null }, 10)).toBe(1);
+  expect(one.store.removeOld({ maxMessages: 0, olderThanWall: null }, 10).removed).toBe(1);
   expect(commitOne(one.restarted(), { messageId: "a" })).toMatchObject({
     state: "filtered",
     duplicateOf: null,

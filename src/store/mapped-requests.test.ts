@@ -30,17 +30,27 @@ test("a restart while a batch is sent queues each of its messages again", async 
   expect(items.map(({ state }) => state)).toEqual(["queued", "queued", "queued"]);
 });
 
+test("a batch that collects has no window, and leaves those of its destination's other deliveries alone", () => {
+  const { store } = openTestStore();
+  store.commit([request([{ mappedTo: [{ to, key: null }] }, { mappedTo: [{ to, key: "k" }] }])]);
+  expect(store.nextWindowEnd(to, 100)).toBeNull();
+  const [tried] = store.claim(to, startOfTime, 9);
+  const id = tried?.id as DeliveryId;
+  store.record([attempt(id, { status: 503 })], [moveTo(id, "waiting", startOfTime + 1000)]);
+  expect(store.nextWindowEnd(to, 100)).toBe(startOfTime + 100);
+});
+
 test("a batch whose first message is removed belongs to the next, and goes with the last", () => {
   const { one, id } = sendingBatch();
   const { store, db } = one;
   store.record([attempt(id)], [moveTo(id, "delivered")]);
   passOver(one);
-  expect(store.removeOld({ maxMessages: 2, olderThanWall: null }, 9)).toBe(1);
+  expect(store.removeOld({ maxMessages: 2, olderThanWall: null }, 9).removed).toBe(1);
   expectConsistent(db);
   expect(store.message(2 as MessageRowId)?.deliveries).toMatchObject([{ id, messages: [2, 3] }]);
-  expect(store.removeOld({ maxMessages: 1, olderThanWall: null }, 9)).toBe(1);
+  expect(store.removeOld({ maxMessages: 1, olderThanWall: null }, 9).removed).toBe(1);
   expect(store.message(3 as MessageRowId)?.deliveries).toMatchObject([{ id, messages: [3] }]);
-  expect(store.removeOld({ maxMessages: 0, olderThanWall: null }, 9)).toBe(1);
+  expect(store.removeOld({ maxMessages: 0, olderThanWall: null }, 9).removed).toBe(1);
   for (const table of ["deliveries", "batch_parts", "mapped_requests", "attempts"])
     expect([table, db.prepare(`SELECT count(*) FROM ${table}`).pluck().get()]).toEqual([table, 0]);
 });

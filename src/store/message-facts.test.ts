@@ -111,7 +111,9 @@ test("a filter finds what a look at every message finds, whatever is committed, 
   last -= 200;
   await expectAll();
   store.markFollowed(last as MessageRowId);
-  while (store.removeOld({ maxMessages: 4500, maxBytes: null, olderThanWall: null }, 500) > 0);
+  while (
+    store.removeOld({ maxMessages: 4500, maxBytes: null, olderThanWall: null }, 500).removed > 0
+  );
   send(10_000);
   await expectAll();
   expect((await listed(store, {})).length).toBeLessThan(8000);

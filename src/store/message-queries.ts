@@ -21,6 +21,7 @@ import { createMessageReader, type MessageRow } from "./message-rows.ts";
 import { createTextSearch, searchedColumns, type SearchedRow } from "./message-text.ts";
 import { createWalks, type Walk } from "./message-walk.ts";
 import type { Db } from "./transactions.ts";
+import { stateCode } from "./codes.ts";
 import type { Postings } from "./postings.ts";
 
 /** A total is counted exactly up to here. */
@@ -158,9 +159,10 @@ export function createMessageQueries(sources: Sources): MessageQueries {
     decisionAt: (id, destination) => decision.get(id, destination) ?? null,
     messageSource(id) {
       const row = byId.get(id);
-      return row === undefined
-        ? null
-        : { request: reader.request(row), span: { offset: row.offset, size: row.size } };
+      if (row === undefined) return null;
+      const { offset, size, state } = row;
+      const timestamp = state === stateCode("rejected") ? null : row.timestamp;
+      return { request: reader.request(row), span: { offset, size }, timestamp };
     },
 
     pin: (id, pinned) =>

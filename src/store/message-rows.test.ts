@@ -75,7 +75,7 @@ test("a message without attempts has no marks; the lanes of the others are their
       ip: "127.0.0.1",
       body: Buffer.from("[{},{}]"),
     },
-    span: { offset: 4, size: 2 },
+    ...{ span: { offset: 4, size: 2 }, timestamp: startOfTime },
   });
   expect(store.messageSource(9 as MessageRowId)).toBeNull();
 });

@@ -155,7 +155,7 @@ test("a destination's messages are found alone and in batches, newest first, wha
   }
   store.markFollowed(drafts.length as MessageRowId);
   const limits = { maxMessages: 2501, maxBytes: null, olderThanWall: null };
-  while (store.removeOld(limits, 100) > 0);
+  while (store.removeOld(limits, 100).removed > 0);
   const left = (await store.messages({}, 1, null)).total;
   expect(left).toBeLessThan(3000);
   await expectAll(5001 - left);

@@ -367,6 +367,8 @@ class Cursor {
 
 /** The next of several lists in the order of hash and id; a later list has later ids. */
 function nextEntries(cursors: readonly Cursor[], first: number, limit: number): Uint32Array {
+  // Retention may have removed all blocks since the field before this one.
+  if (cursors.length === 0) return nothing;
   const entries = new Uint32Array(limit * 2);
   let length = 0;
   while (length < entries.length) {

@@ -396,6 +396,17 @@ test("a segment that loses its last message goes with all its pieces, also while
   expect([rowsOf("posting_segments"), rowsOf("posting_pieces")]).toEqual([0, 0]);
 });
 
+test("a merge whose blocks retention has removed meanwhile leaves nothing behind", () => {
+  const one = world();
+  add(one, sameUsers(1, blockSize * 3));
+  for (let slice = 0; slice < 2; slice += 1) one.postings.mergeSlice();
+  remove(one, new Set(newestFirst(blockSize * 2)));
+  mergeAll(one);
+  expectBruteForce(one);
+  expectNothingLost(one);
+  expect(one.db.prepare("SELECT id FROM posting_segments").all()).toEqual([]);
+});
+
 test("a walk that is going on while retention removes the blocks before it ends without them", () => {
   const one = world();
   const row = (id: number): PostingEntry => ({

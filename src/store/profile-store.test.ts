@@ -290,6 +290,21 @@ describe("two profiles merged", () => {
     expect(store.profileDetails(bob)).toMatchObject({ firstSeenAt: 1, groups: [{ at: 7 }] });
   });
 
+  test("keep the addresses of the one that stays, and of the other those that there is room for", () => {
+    const { store, make } = filled();
+    const [ada, bob, eve] = [make("ada", 2), make("bob", 4), make("eve", 9)];
+    const add = (profile: ProfileId, ...emails: string[]): void =>
+      emails.forEach((email) => store.addEmail(profile, email));
+    add(ada, "1@a", "2@a", "3@a", "x@x");
+    add(bob, "1@b", "2@b", "3@b", "x@x");
+    add(eve, "1@e");
+    store.merge(ada, bob);
+    expect(store.emailsOf("bob")).toEqual(["1@a", "1@b", "2@b", "3@b", "x@x"]);
+    store.merge(eve, bob);
+    expect(store.emailsOf("bob")).not.toContain("1@e");
+    expect([ada, eve].map(store.emailsOfProfile)).toEqual([[], []]);
+  });
+
   test("are removed with everything, and nothing of another", () => {
     const { one, store, make } = filled();
     make("ada", 2);
@@ -405,6 +420,26 @@ describe("messages to follow", () => {
     store.markFollowed(row(12));
     expect(store.followed()).toEqual({ upTo: 12, newest: 12 });
   });
+});
+
+test("a profile with very many events is removed at once, and its events in parts", () => {
+  const { one, store, make } = filled();
+  const [ada, bob] = [make("ada", 2), make("bob", 4)];
+  store.addEmail(ada, "a@x");
+  const insert = one.db.prepare("INSERT INTO profile_events VALUES (?, ?, 'Viewed', 1, '{}')");
+  one.db.transaction(() => {
+    for (let id = 1000; id < 13_000; id += 1) insert.run(id, ada);
+  })();
+  store.touch(ada, { firstAt: 2, lastAt: 2, events: 12_000 });
+  const row = one.db.prepare("SELECT events FROM profiles WHERE id = ?").pluck();
+  store.removeProfile(ada);
+  expect([store.profileWithUser("ada"), store.emailsOfProfile(ada)]).toEqual([null, []]);
+  expect([store.countKnownUsers(), row.get(ada)]).toEqual([1, 7001]);
+  expect([store.removeRest(), row.get(ada)]).toEqual([true, 2001]);
+  expect([store.removeRest(), row.get(ada)]).toEqual([false, undefined]);
+  expect([store.removeRest(), row.get(bob)]).toEqual([false, 1]);
+  expect(one.db.prepare("SELECT count(*) FROM profile_events").pluck().get()).toBe(1);
+  expectConsistent(one.db);
 });
 
 test("a profile is shown with a thousand of each, in a list with a hundred traits", () => {

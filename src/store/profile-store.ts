@@ -18,6 +18,7 @@ import { stateCode, typeAt, typeCode } from "./codes.ts";
 import type { LastSeen } from "./last-seen.ts";
 import { Recent } from "./recent.ts";
 import type { RequestBodies } from "./request-bodies.ts";
+import { createProfileRemoval } from "./profile-removal.ts";
 import { placeOrText } from "./shared-bytes.ts";
 import type { Db, Transactions } from "./transactions.ts";
 
@@ -63,6 +64,7 @@ type Building = Pick<
   | "putTraits"
   | "addEmail"
   | "emailsOf"
+  | "emailsOfProfile"
   | "addEvent"
   | "putGroup"
   | "knownAs"
@@ -70,6 +72,7 @@ type Building = Pick<
   | "addHistory"
   | "merge"
   | "removeProfile"
+  | "removeRest"
   | "user"
   | "userIdsOf"
 >;
@@ -151,7 +154,7 @@ export function createProfileStore({
 
   const { textOf, ...followingMethods } = following(db, bodies);
   const merge = merging(db, lastSeen);
-  const remove = removing(db, lastSeen);
+  const { removeProfile, removeRest } = createProfileRemoval(db, lastSeen, transactions);
   return {
     ...followingMethods,
     profileOf,
@@ -201,8 +204,9 @@ export function createProfileStore({
     },
     removeProfile(profile) {
       forgetAll();
-      remove(profile);
+      removeProfile(profile);
     },
+    removeRest,
   };
 }
 
@@ -249,19 +253,20 @@ function puttingTraits(db: Db): ProfileStore["putTraits"] {
   };
 }
 
-function keepingEmails(db: Db): Pick<ProfileStore, "addEmail" | "emailsOf"> {
+function keepingEmails(db: Db): Pick<ProfileStore, "addEmail" | "emailsOf" | "emailsOfProfile"> {
   const putEmail = db.prepare<{ profile: number; email: string }>(
     `INSERT OR IGNORE INTO profile_emails SELECT @profile, @email
      WHERE (SELECT count(*) FROM profile_emails WHERE profile_id = @profile) < ${maxEmails}`,
   );
-  const emails = db
-    .prepare<{ userId: string }, string>(
-      `SELECT email FROM profile_emails WHERE profile_id = (${profileOfUser("@userId")}) ORDER BY email`,
-    )
+  const select = "SELECT email FROM profile_emails WHERE profile_id =";
+  const ofUser = db
+    .prepare<{ userId: string }, string>(`${select} (${profileOfUser("@userId")}) ORDER BY email`)
     .pluck();
+  const ofProfile = db.prepare<[number], string>(`${select} ? ORDER BY email`).pluck();
   return {
     addEmail: (profile, email) => putEmail.run({ profile, email }).changes > 0,
-    emailsOf: (userId) => emails.all({ userId }),
+    emailsOf: (userId) => ofUser.all({ userId }),
+    emailsOfProfile: (profile) => ofProfile.all(profile),
   };
 }
 
@@ -445,7 +450,9 @@ function merging(db: Db, lastSeen: LastSeen): ProfileStore["merge"] {
     `INSERT INTO profile_groups SELECT @into, group_id, at FROM profile_groups WHERE profile_id = @from
      ON CONFLICT DO UPDATE SET at = max(at, excluded.at)`,
     "DELETE FROM profile_groups WHERE profile_id = @from",
-    "INSERT OR IGNORE INTO profile_emails SELECT @into, email FROM profile_emails WHERE profile_id = @from",
+    `INSERT INTO profile_emails SELECT @into, email FROM profile_emails AS moved WHERE profile_id = @from
+       AND NOT EXISTS (SELECT 1 FROM profile_emails WHERE profile_id = @into AND email = moved.email)
+     ORDER BY email LIMIT max(0, ${maxEmails} - (SELECT count(*) FROM profile_emails WHERE profile_id = @into))`,
     "DELETE FROM profile_emails WHERE profile_id = @from",
     "UPDATE identities SET profile_id = @into WHERE profile_id = @from",
     "UPDATE profile_history SET profile_id = @into WHERE profile_id = @from",
@@ -462,24 +469,5 @@ function merging(db: Db, lastSeen: LastSeen): ProfileStore["merge"] {
     for (const move of moveAll) move.run({ from, into });
     lastSeen.merge(from, into);
     return { events: moved };
-  };
-}
-
-function removing(db: Db, lastSeen: LastSeen): ProfileStore["removeProfile"] {
-  const tables = [
-    "identities",
-    "profile_traits",
-    "profile_emails",
-    "profile_events",
-    "profile_groups",
-    "profile_history",
-  ];
-  const removes = [
-    ...tables.map((table) => db.prepare<[number]>(`DELETE FROM ${table} WHERE profile_id = ?`)),
-    db.prepare<[number]>("DELETE FROM profiles WHERE id = ?"),
-  ];
-  return (profile) => {
-    for (const remove of removes) remove.run(profile);
-    lastSeen.remove(profile);
   };
 }

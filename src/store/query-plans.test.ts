@@ -48,6 +48,7 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
   store.newestRows();
   store.hasRunnableUpTo(destination, startOfTime, 1);
   store.hasUnsettledUpTo(destination, true, 1);
+  store.hasUnsettledUpTo(destination, false, 1);
   store.unsettledOf(1 as MessageRowId);
   store.latestRecordedAt();
   for (const filter of [
@@ -203,6 +204,7 @@ function follow(store: Store): void {
   for (const filter of [{}, { userId: "ada" }, { search: "a" }, { members: 1 as SourceId }])
     store.profiles(filter, 1, null);
   store.removeProfile(other);
+  store.removeRest();
 }
 
 /** The tables that grow with the messages and the users, under the names that queries give them. */
@@ -281,7 +283,7 @@ test.each<[string, RegExp, string]>([
   [
     "the window of a held destination",
     /SELECT first_attempt_at FROM deliveries WHERE destination_id = \? AND state = 2/,
-    "COVERING INDEX deliveries_window (destination_id=?)",
+    "COVERING INDEX deliveries_window (destination_id=? AND first_attempt_at>?)",
   ],
   [
     "the rows of a page",

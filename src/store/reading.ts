@@ -8,6 +8,7 @@ import { constants, copyFileSync, existsSync, mkdtempSync, rmSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
+import { OpenError } from "../app-errors.ts";
 import { logOf } from "./data-file.ts";
 import { dataFileName, lockFileName } from "./open.ts";
 import type { Db } from "./transactions.ts";
@@ -17,14 +18,14 @@ const timeout = 5_000;
 
 type Reading = { db: Db; file: string; close(): void };
 
-/** Throws what SQLite throws. */
+/** Throws what SQLite throws, or an `OpenError` when there is no room for a copy. */
 export function openForReading(data: string): Reading {
   const file = join(data, dataFileName);
   if (existsSync(logOf(file)) && existsSync(`${file}-shm`)) {
     const db = new Database(file, { readonly: true, timeout });
     return { db, file, close: () => void db.close() };
   }
-  const copies = mkdtempSync(join(tmpdir(), "hookyard-reading-"));
+  const copies = makeDirectory();
   try {
     const copy = join(copies, dataFileName);
     for (const [from, to] of [
@@ -40,9 +41,25 @@ export function openForReading(data: string): Reading {
     return { db, file: copy, close };
   } catch (error) {
     rmSync(copies, { recursive: true });
-    throw error;
+    throw noRoom.has((error as NodeJS.ErrnoException).code) ? notCopied(error) : error;
   }
 }
+
+/** Of the disk of the copy; other errors may be those of the data. */
+const noRoom: ReadonlySet<string | undefined> = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
+
+function makeDirectory(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), "hookyard-reading-"));
+  } catch (error) {
+    throw notCopied(error);
+  }
+}
+
+const notCopied = (error: unknown): OpenError =>
+  new OpenError(
+    `The data is read from a copy in ${tmpdir()}, which cannot be written: ${(error as Error).message}. Free space there, or name another directory in TMPDIR (on Windows TEMP).`,
+  );
 
 /** Whether a Hookyard holds the directory's lock. */
 export function isInUse(data: string): boolean {

@@ -64,6 +64,7 @@ export function createStore({ db, health, close }: OpenedDatabase, inThread = fa
     mapped,
     bodies,
   );
+  const { stateOfMessages, ...deletions } = createDeletionStore(db);
   const store = {
     ...configuration,
     ...createClockStore(db),
@@ -74,13 +75,16 @@ export function createStore({ db, health, close }: OpenedDatabase, inThread = fa
     ...createProfileQueries(db, lastSeen),
     ...createSeenNames(db, transactions),
     ...createRuleStore(db),
-    // They read states of deliveries and messages.
+    ...deletions,
+    // To retention, a delivery that is queued and one that is being sent are the same.
+    ...createUpkeepStore({ db, mapped, counts, postings, transactions, health }),
+    // They read states of deliveries and messages. Nothing that runs with each commit or each
+    // recording may be among them.
     ...seeing(seeClaims, {
       ...createMessageQueries({ db, mapped, postings, facts }),
       ...createMessageValues({ db, postings, facts }),
       ...createDeliveryQueries(db, mapped),
-      ...createDeletionStore(db),
-      ...createUpkeepStore({ db, mapped, counts, postings, transactions }),
+      stateOfMessages,
     }),
     ...createTraceQueries(db),
     inWritingTurn: checkpoints?.inWritingTurn ?? setImmediate,

@@ -82,7 +82,7 @@ function written(store: Store): unknown {
       .claim(1 as DestinationId, startOfTime, 100)
       .map(({ id, messageRow }) => [id, messageRow]),
     rejectedBytes: store.rejectedBytes(),
-    removed: store.removeOld({ maxMessages: 2, olderThanWall: null }, 10),
+    removed: store.removeOld({ maxMessages: 2, olderThanWall: null }, 10).removed,
   };
 }
 

@@ -50,7 +50,7 @@ function removeAll(
   passOver(one);
   let removed = 0;
   for (;;) {
-    const now = one.store.removeOld(
+    const { removed: now } = one.store.removeOld(
       { maxMessages: null, maxBytes: null, olderThanWall: null, ...limits },
       slice,
     );
@@ -102,14 +102,14 @@ describe("retention", () => {
     commit(40);
     one.store.pin(2 as MessageRowId, true);
     commit(1);
-    expect(one.store.removeOld({ maxMessages: 2, olderThanWall: null }, 10)).toBe(1);
+    expect(one.store.removeOld({ maxMessages: 2, olderThanWall: null }, 10).removed).toBe(1);
     expect(freeShare()).toBeGreaterThan(0.25);
     while (one.store.giveBack(1000) > 0);
     expect(freeShare()).toBeLessThan(0.126);
     expect(freeShare()).toBeGreaterThan(0.124);
     commit(8);
     commit(1);
-    expect(one.store.removeOld({ maxMessages: 2, olderThanWall: null }, 10)).toBe(2);
+    expect(one.store.removeOld({ maxMessages: 2, olderThanWall: null }, 10).removed).toBe(2);
     expect(freeShare()).toBeGreaterThan(0.15);
     expect(one.store.giveBack(1000)).toBe(0);
   });
@@ -169,6 +169,16 @@ describe("retention", () => {
     expectConsistent(one.db);
   });
 
+  test("by age passes over messages that arrived while the machine's clock was ahead", () => {
+    const one = openTestStore();
+    for (const wallAt of [1, Date.UTC(2999, 0), 2, 9])
+      one.store.commit([request([{}], { at: startOfTime, wallAt })]);
+    expect(removeAll(one, { olderThanWall: 5 })).toBe(2);
+    expect(ids(one)).toEqual([2, 4]);
+    expect(removeAll(one, { maxMessages: 1, olderThanWall: 5 })).toBe(1);
+    expect(ids(one)).toEqual([4]);
+  });
+
   test("keeps what is pinned and what still moves, and takes newer ones for the count instead", () => {
     const one = openTestStore();
     fill(one, 40, { unsettled: [3, 4] });
@@ -188,7 +198,7 @@ describe("retention", () => {
     one.store.commit([request(range(1, 3000).map(() => ({ to: [1] })))]);
     one.store.commit([request(range(1, 5).map(() => ({})))]);
     passOver(one);
-    expect(one.store.removeOld({ maxMessages: 3001, olderThanWall: null }, 200)).toBe(4);
+    expect(one.store.removeOld({ maxMessages: 3001, olderThanWall: null }, 200).removed).toBe(4);
     expect(ids(one)).toEqual([...range(1, 3000), 3005]);
   });
 
@@ -207,7 +217,7 @@ describe("retention", () => {
     );
     passOver(one);
     const removed: number[] = [];
-    do removed.push(one.store.removeOld({ maxMessages: 0, olderThanWall: null }, 100));
+    do removed.push(one.store.removeOld({ maxMessages: 0, olderThanWall: null }, 100).removed);
     while (removed.at(-1) !== 0);
     // 200 deliveries, or one with a hundred attempts.
     expect(removed).toEqual([13, 7 + 11, 19, 0]);
@@ -255,7 +265,11 @@ describe("retention", () => {
     const removed = range(1, 3).map(() =>
       one.store.removeOld({ maxMessages: 1, olderThanWall: null }, 1000),
     );
-    expect(removed).toEqual([0, 4, 0]);
+    expect(removed).toEqual([
+      { removed: 0, more: true },
+      { removed: 4, more: false },
+      { removed: 0, more: false },
+    ]);
   });
 
   test("takes the event of a profile with its message, and counts it", () => {
@@ -447,8 +461,12 @@ describe("a reset", () => {
     fill(one, 20);
     one.store.saveSettings({ ...one.store.settings(), vendor: "Acme" });
     one.store.saveClock({ now: 5, wallAt: 6, mode: "paused", speed: 1 });
+    one.store.saveDemo({ next: 7 });
+    one.store.clearMessages();
+    expect(one.store.demo()).toEqual({ next: 7 });
     one.store.clearEverything();
     expect(rowsPerTable(one)).toEqual({ meta: 2 });
+    expect(one.store.demo()).toBeNull();
     expect(one.store.settings().vendor).toBe("Acme");
     expect(one.store.loadClock()).toEqual({ now: 5, wallAt: 6, mode: "paused", speed: 1 });
     configure(one);

@@ -6,6 +6,7 @@
 
 import { deliveryStates, isSettled } from "../domain/states.ts";
 import type { UpkeepStore } from "../engine/store-ports.ts";
+import { wallClockNow } from "../engine/real-time.ts";
 import { deliveryStateAt, stateCode, typeCode } from "./codes.ts";
 import type { Counts } from "./counts.ts";
 import {
@@ -24,7 +25,7 @@ const movingStates: ReadonlySet<number> = new Set(
   deliveryStates.filter((state) => !isSettled(state)).map(stateCode),
 );
 
-/** How many messages that have to stay are passed over at once: some ten milliseconds' work. */
+/** How many messages that have to stay are passed over at once: some milliseconds' work. */
 const maxPassedOver = 5000;
 
 /**
@@ -91,7 +92,11 @@ export function createUpkeepStore({
   postings,
   mapped,
   transactions,
-}: RemovingOptions & { transactions: Transactions }): Omit<UpkeepStore, "prepareLookups"> {
+  health,
+}: RemovingOptions & {
+  transactions: Transactions;
+  health: { shortened(): void };
+}): Omit<UpkeepStore, "prepareLookups"> {
   const accepted = db
     .prepare<[], number>(
       `SELECT coalesce(sum(n), 0) FROM message_counts WHERE state NOT IN (${stateCode("rejected")}, ${stateCode("duplicate")})`,
@@ -133,13 +138,16 @@ export function createUpkeepStore({
   type Excess = { count: number; isTooLarge: () => boolean; olderThanWall: number | null };
 
   const remove = transactions.wrap(
-    ({ count, isTooLarge, olderThanWall }: Excess, limit: number): number => {
+    ({ count, isTooLarge, olderThanWall }: Excess, limit: number) => {
       transactions.changes(place);
+      const now = wallClockNow();
       const requests = new Set<number>();
       const removed = new Set<number>();
       let acceptedRemoved = 0;
       let rows = 0;
       let more = true;
+      /** Null when it has to be asked. */
+      let tooLarge: boolean | null = null;
       for (
         let passedOver = 0;
         more && removed.size === 0 && passedOver < maxPassedOver && rows < maxRows;
@@ -152,20 +160,24 @@ export function createUpkeepStore({
             more = true;
             break;
           }
-          const tooMany = acceptedRemoved < count || isTooLarge();
-          const tooOld =
-            olderThanWall !== null && (wallAt.get(message.request_id) as number) < olderThanWall;
-          if (!tooMany && !tooOld) {
+          const tooMany = acceptedRemoved < count || (tooLarge ??= isTooLarge());
+          const arrivedAt =
+            olderThanWall === null ? null : (wallAt.get(message.request_id) as number);
+          const tooOld = arrivedAt !== null && arrivedAt < (olderThanWall as number);
+          // It arrived while the machine's clock was wrong, and newer ones may be too old.
+          const isAhead = arrivedAt !== null && arrivedAt > now;
+          if (!tooMany && !tooOld && !isAhead) {
             more = false;
             break;
           }
           passed = message.id;
           // What was not accepted has a quota of its own, and makes no room for the rest.
           const isAccepted = message.quotaBytes === null;
-          if (!isAccepted && !tooOld) continue;
+          if (!tooOld && !(tooMany && isAccepted)) continue;
           const removedRows = removal.removeWithAll(message);
           if (removedRows === null) continue;
           rows += removedRows;
+          tooLarge = null;
           if (isAccepted) acceptedRemoved += 1;
           removed.add(message.id);
           requests.add(message.request_id);
@@ -173,7 +185,7 @@ export function createUpkeepStore({
       }
       removal.finish(removed, requests);
       if (!more) passed = 0;
-      return removed.size;
+      return { removed: removed.size, more };
     },
   );
 
@@ -182,7 +194,8 @@ export function createUpkeepStore({
       const count =
         maxMessages === null ? 0 : Math.max(0, (accepted.get() as number) - maxMessages);
       const isTooLarge = createSizeTest(maxBytes);
-      if (count === 0 && olderThanWall === null && !isTooLarge()) return 0;
+      if (count === 0 && olderThanWall === null && !isTooLarge())
+        return { removed: 0, more: false };
       return remove({ count, isTooLarge, olderThanWall }, limit);
     },
     ...quotaOfRejected({ db, counts, transactions, removal }),
@@ -192,6 +205,7 @@ export function createUpkeepStore({
       isShrinking = spare > 0 && (isShrinking || free >= pages * tooFree);
       if (!isShrinking) return 0;
       db.exec(`PRAGMA incremental_vacuum(${Math.min(limit, spare)})`);
+      health.shortened();
       return pages - (freePages.get() as { pages: number }).pages;
     },
     clearMessages: () => clear(db, transactions, [...recordTables, ...profileTables]),
@@ -304,12 +318,11 @@ function removing({ db, counts, postings, mapped }: RemovingOptions) {
 }
 
 function clear(db: Db, transactions: Transactions, tables: string[]): void {
+  const isAll = tables.includes("sources");
   transactions.run(() => {
     for (const table of tables) db.exec(`DELETE FROM ${table}`);
-    db.exec("DELETE FROM meta WHERE key = 'followed'");
-    db.exec(
-      `DELETE FROM sqlite_sequence ${tables.includes("sources") ? "" : "WHERE name = 'profiles'"}`,
-    );
+    db.exec(`DELETE FROM meta WHERE key IN ('followed', 'removing'${isAll ? ", 'demo'" : ""})`);
+    db.exec(`DELETE FROM sqlite_sequence ${isAll ? "" : "WHERE name = 'profiles'"}`);
     transactions.reload();
   });
 }

@@ -20,8 +20,8 @@ import type { Path } from "../scenarios/file/yaml-places.ts";
 import { failureLines } from "../scenarios/report/text.ts";
 import { findUnreachable } from "../scenarios/run/reachable.ts";
 import { startTimeOf, runRead, takeStep } from "../scenarios/run/run-scenario.ts";
-import { Session } from "../scenarios/run/session.ts";
-import { setUp } from "../scenarios/run/set-up.ts";
+import type { Session } from "../scenarios/run/session.ts";
+import { startSession } from "../scenarios/run/set-up.ts";
 import { startInMemory } from "../app.ts";
 import { typedCalls, type RunningPipeline } from "../scenarios/run/pipeline.ts";
 
@@ -97,13 +97,8 @@ export async function start(setup: Setup = {}): Promise<Hookyard> {
   if (unreachable.length > 0) throw new Error(unreachable.map(({ message }) => message).join("\n"));
   const pipeline = await startPipeline({ startAt: startTimeOf(read.scenario) });
   try {
-    const { settings, seed } = read.scenario;
-    const session = await Session.start(pipeline, {
-      ...settings,
-      ...(seed === undefined ? { seed: 1 } : { seed }),
-    });
-    const problem = await setUp(session, read);
-    if (problem !== null) throw new Error(problem.message);
+    const session = await startSession(pipeline, read);
+    if ("problem" in session) throw new Error(session.problem.message);
     const { ingestUrl } = await pipeline.call("about.get", {});
     const writeKeys = await writeKeysOf(session);
     return createHookyard({ setup, session, ingestUrl, writeKeys, stop: () => pipeline.stop() });

@@ -4,9 +4,11 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createApp } from "../../src/app.ts";
+import { isProblem } from "../../src/domain/problem.ts";
 import { commands } from "../../src/headless/commands.ts";
 import { startControl } from "../../src/headless/control.ts";
 import { root } from "../../src/launch/build.ts";
+import { shareApi } from "../../src/share/share-file.ts";
 import { verbAnswers, verbSchema } from "./answers.ts";
 import { startHookyard, type Surroundings } from "../crash/hookyard-process.ts";
 import { runInProcess, startInProcess } from "../support/in-process.ts";
@@ -43,6 +45,10 @@ async function startHere(data: string): Promise<void> {
     expect(unexpected).toEqual([]);
   });
 }
+
+const uiUrlIn = (data: string): string =>
+  (JSON.parse(readFileSync(join(data, "hookyard.running.json"), "utf8")) as { uiUrl: string })
+    .uiUrl;
 
 /**
  * The suite has every command and the host as processes; what commands do and say is asked for in
@@ -343,8 +349,12 @@ test("one that stores nothing is found by the environment, one that was killed i
   expect(await hookyard(["clock", "--json"], { env }).ended).toMatchObject({ code: 0 });
   const wrong = { ...env, HOOKYARD_TOKEN: "x" };
   expect(await hookyard(["clock"], { env: wrong }).ended).toMatchObject({ code: 3 });
+  const following = ["wait", "tail"].map((name) => startInProcess([name], { env }));
+  await expect.poll(() => following[1]?.said.err).toContain("Waiting for messages.");
   memory.kill("SIGTERM");
   await memory.ended;
+  for (const { ended } of following)
+    expect(await ended).toMatchObject({ code: 3, err: expect.stringContaining("Nothing answers") });
   expect(await hookyard(["clock"], { env }).ended).toMatchObject({
     code: 3,
     err: `Nothing answers at ${ready?.uiUrl}.\n`,
@@ -376,9 +386,8 @@ test.runIf(process.platform === "linux")(
     const data = directory();
     const programs = directory();
     const opened = join(programs, "opened");
-    writeFileSync(join(programs, "xdg-open"), `#!/bin/sh\ncat "\${1#file://}" >> "${opened}"\n`, {
-      mode: 0o755,
-    });
+    const launcher = join(programs, "xdg-open");
+    writeFileSync(launcher, `#!/bin/sh\necho "$1" >> "${opened}"\n`, { mode: 0o755 });
     await start(data);
     const env = { PATH: `${programs}:${process.env["PATH"]}` };
     const { code, out } = await hookyard(["open", "--json", "--data", data], { env }).ended;
@@ -387,9 +396,20 @@ test.runIf(process.platform === "linux")(
     expect(url).not.toContain("token");
     const second = await hookyard(["serve", "--open", "--data", data], { env }).ended;
     expect(second).toMatchObject({ code: 0, err: expect.stringContaining(`already runs`) });
-    await expect
-      .poll(() => readFileSync(opened, "utf8").split(`url=${url}/#token=`).length)
-      .toBe(3);
+    const links = readFileSync(opened, "utf8").trimEnd().split("\n");
+    expect(links).toHaveLength(2);
+    const address = `${url}/#token=${readFileSync(join(data, "token"), "utf8")}`;
+    for (const link of links) {
+      const led = await fetch(link, { redirect: "manual" });
+      expect(url + led.headers.get("location")).toBe(address);
+    }
+
+    writeFileSync(launcher, "#!/bin/sh\nexit 3\n");
+    expect(await hookyard(["open", "--data", data], { env }).ended).toEqual({
+      code: 1,
+      out: "",
+      err: `The browser could not be opened. Open this address yourself: ${address}\n`,
+    });
   },
 );
 
@@ -411,8 +431,6 @@ test("share leaves nothing behind but its file, and whoever opens that nothing a
   const opened = run(file);
   onTestFinished(() => void opened.kill("SIGKILL"));
   await expect.poll(() => opened.said.out).toMatch(/ {2}Inspector {2}http:\/\/127\.0\.0\.1:\d+\//);
-  // The page that passes the token on, written after the line.
-  await expect.poll(() => readdirSync(temporary)).toHaveLength(1);
   const [, port = ""] = /:(\d+)\//.exec(opened.said.out) ?? [];
   expect(await run(file, "--no-open", "--ui-port", port).ended).toMatchObject({
     code: 1,
@@ -422,6 +440,34 @@ test("share leaves nothing behind but its file, and whoever opens that nothing a
   opened.kill("SIGTERM");
   expect(await opened.ended).toMatchObject({ code: 0, err: "" });
   expect(readdirSync(temporary)).toEqual([]);
+});
+
+test("share asks the Hookyard at HOOKYARD_URL, unless --data is given", async () => {
+  const [data, other] = [directory(), directory()];
+  await startHere(data);
+  const env = {
+    HOOKYARD_URL: uiUrlIn(data),
+    HOOKYARD_TOKEN: readFileSync(join(data, "token"), "utf8"),
+    HOOKYARD_DATA: other,
+  };
+  const run = (...args: string[]) => runInProcess(args, { env });
+  await run("send", "page", "--user", "ada");
+  await run("send", "page", "--user", "bob");
+  const file = join(other, "ada.hookyard");
+  const shared = await run("share", file, "--filter", "user:ada", "--json");
+  expect(shared).toMatchObject({ code: 0, err: "" });
+  expect(answerIn("share", shared.out)).toMatchObject({ file, messages: 1 });
+  const api = shareApi(readFileSync(file));
+  if (isProblem(api)) throw new Error(api.message);
+  const { body } = await api.call("messages.list", {});
+  expect(body).toMatchObject({ items: [{ userId: "ada" }], total: 1 });
+  const again = [await run("share", file), await run("share", file, "--data", other)];
+  expect(again).toMatchObject([
+    { code: 1, err: `${file} already exists. --force replaces it.\n` },
+    { code: 1, err: expect.stringContaining(other) },
+  ]);
+  const gone = { env: { ...env, HOOKYARD_URL: "http://127.0.0.1:9" } };
+  expect(await runInProcess(["share", file], gone)).toMatchObject({ code: 3 });
 });
 
 test.each(["SIGINT", "SIGTERM"] as const)(

@@ -90,6 +90,38 @@ test("a call that a destination does not get has a decision that says so, and on
   });
 });
 
+test("a disabled destination that an audience is created with waits for its first sync, and gets no false without a true", async ({
+  start,
+}) => {
+  const app = await start.app({ clock: "paused" });
+  await app.source();
+  const [receiver, other] = [await start.receiver(200), await start.receiver(200)];
+  await app.ingest("/v1/batch", { batch: [bought("ada"), bought("bob")] });
+  const off = await app.destination([receiver.url], {
+    ...{ name: "Off", enabled: false, sourceIds: [] },
+  });
+  const on = await app.destination([other.url], { name: "On", sourceIds: [] });
+  const { id, firstSyncs } = await app.call("audiences.create", {
+    ...{ name: "Big", sync: "each-event", destinationIds: [off.id, on.id] },
+    rule: { all: [{ event: "Bought" }, { not: { event: "Returned" } }] },
+  });
+  expect(firstSyncs).toMatchObject([{ destinationId: off.id, sent: 0 }]);
+  await app.ingest("/v1/batch", { batch: [{ ...bought("ada"), event: "Returned" }] });
+  await app.settle();
+  expect(receiver.requests).toEqual([]);
+  await app.call("destinations.update", { id: off.id, enabled: true });
+  await app.settle();
+  await app.ingest("/v1/batch", { batch: [{ ...bought("bob"), event: "Returned" }] });
+  await app.settle();
+  const sent = bodies(receiver).map(({ userId, traits }) => [userId, traits]);
+  expect(sent).toEqual([
+    ["bob", { big: true }],
+    ["bob", { big: false }],
+  ]);
+  expect(other.requests).toHaveLength(4);
+  expect(await app.call("audiences.get", { id })).toMatchObject({ firstSyncs: [] });
+});
+
 test("a disabled destination that is connected later waits for its first sync, and gets no change twice", async ({
   start,
 }) => {

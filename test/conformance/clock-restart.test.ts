@@ -173,6 +173,26 @@ describe("the wall clock", () => {
     });
   });
 
+  test("goes on after a sleep with an event before any timer notices: what was due is spread out too", async ({
+    start,
+  }) => {
+    const app = await start.app();
+    const receiver = await start.receiver(503);
+    const schedule = { kind: "list" as const, delaysMs: [60_000, 3_600_000] };
+    await app.call("retryProfiles.create", { name: "soon", schedule, jitter: 0 });
+    await app.destination([receiver.url], { retryProfile: "soon" });
+    await app.sendMany(30);
+    await app.settle();
+    await setWall(600_000, async () => {
+      await app.send();
+      await app.settle();
+      const { items } = await app.call("deliveries.list", { state: "waiting", limit: 100 });
+      const spread = items.filter(({ reason }) => reason === "overdue");
+      expect(spread.length).toBeGreaterThan(20);
+      expect(new Set(spread.map((each) => each.nextAttemptAt)).size).toBeGreaterThanOrEqual(6);
+    });
+  });
+
   test("set back by an hour leaves the clock where it was, and running", async ({ start }) => {
     const app = await start.app();
     const before = await nowOf(app);

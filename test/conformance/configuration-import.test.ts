@@ -163,3 +163,25 @@ test("a fault that was taken away is in front of its webhook again once its docu
     { url: endpoint?.url },
   ]);
 });
+
+test("settings whose default is a retry profile of the document are read with it, and are no obstacle for later documents", async ({
+  start,
+}) => {
+  const app = await start.app();
+  await app.call("sources.create", { name: "Web", writeKey: "k" });
+  const document = {
+    version: 1 as const,
+    settings: { retryProfile: "mine" },
+    retryProfiles: [{ name: "mine", windowMs: 60_000 }],
+    destinations: [{ name: "CRM", sources: ["k"], webhooks: [{ url: "http://a.localhost/" }] }],
+  };
+  await app.call("configuration.import", document);
+  expect((await app.call("destinations.list", {})).items).toMatchObject([{ retryProfile: "mine" }]);
+
+  const members = { name: "Staff", members: ["ada"], destinations: ["CRM"] };
+  await app.call("configuration.import", { version: 1, audiences: [members] });
+  const exported = await app.call("configuration.export", { secrets: true });
+  const other = await start.app();
+  await other.call("configuration.import", exported);
+  expect(await other.call("configuration.export", { secrets: true })).toEqual(exported);
+});

@@ -350,6 +350,33 @@ describe("replay", () => {
     expect(addresses).toEqual(["127.0.0.1", "127.0.0.1", "127.0.0.1"]);
   });
 
+  test("of a message that is as large as one may be is accepted, also once more", async ({
+    start,
+  }) => {
+    const app = await start.app();
+    const receiver = await start.receiver(200);
+    await app.destination([receiver.url]);
+    const sized = (size: number) => {
+      const message = { userId: "u", event: "Bought", properties: { pad: "" } };
+      message.properties.pad = "x".repeat(size - JSON.stringify(message).length);
+      return message;
+    };
+    await app.ingest("/v1/track", sized(32_768));
+    const [{ id } = { id: "" }] = (await app.call("messages.list", {})).items;
+    const once = await app.call("messages.replay", { id });
+    const twice = await app.call("messages.replay", { id: once.id });
+    expect([once.reason, twice.reason]).toEqual([null, null]);
+    await app.settle();
+    expect(receiver.requests).toHaveLength(3);
+
+    await app.call("pipeline.reset", { what: "messages" });
+    await app.ingest("/v1/batch", { batch: [{ type: "track", ...sized(32_768) }] });
+    const [large] = (await app.call("messages.list", {})).items;
+    expect(large?.reason).toBe("message_too_large");
+    const replayed = await app.call("messages.replay", { id: large?.id ?? "" });
+    expect(replayed.reason).toBe("message_too_large");
+  });
+
   test("of a replay, and of one message of a batch, works the same", async ({ start }) => {
     const app = await start.app();
     const receiver = await start.receiver(200);

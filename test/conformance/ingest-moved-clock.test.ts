@@ -74,7 +74,7 @@ test("nothing changes while the clock shows the machine's time, or when the sour
   expect(corrected?.timestamp.slice(0, 19)).toBe(corrected?.receivedAt.slice(0, 19));
 });
 
-test("a replay and an adopted request get the times that they had", async () => {
+test("a replay, one of a replay, and an adopted request get the times that they had", async () => {
   const app = await startMoved(8 * day);
   const now = new Date().toISOString();
   const batch = [{ type: "track", userId: "u", event: "Order Completed", timestamp: now }];
@@ -83,9 +83,30 @@ test("a replay and an adopted request get the times that they had", async () => 
   // Were it read now, it would be older than a minute.
   await app.call("clock.advance", { byMs: 600_000 });
   const [first] = await tracks(app);
-  await app.call("messages.replay", { id: first?.id ?? "" });
+  const replayed = await app.call("messages.replay", { id: first?.id ?? "" });
+  await app.call("clock.advance", { byMs: 600_000 });
+  await app.call("messages.replay", { id: replayed.id });
+  for (const { timestamp, warnings } of await tracks(app))
+    expect([timestamp, warnings]).toEqual([first?.timestamp, first?.warnings]);
   await app.call("unknownKeys.adopt", { writeKey: "wk_new", name: "New" });
-  const times = (await tracks(app)).map(({ timestamp }) => Date.parse(timestamp));
-  expect(times.length).toBe(3);
-  for (const time of times) expect(Math.abs(time - (times[0] ?? 0))).toBeLessThan(60_000);
+  const adopted = (await tracks(app)).at(-1);
+  const off = Date.parse(adopted?.timestamp ?? "") - Date.parse(first?.timestamp ?? "");
+  expect(Math.abs(off)).toBeLessThan(60_000);
+});
+
+test("so do those of a source that corrects times by sentAt, and one without a time gets that of the replay", async () => {
+  const app = await startMoved(8 * day);
+  await app.call("sources.update", { id: app.source.id, correctClockSkew: true });
+  const order = { type: "track", userId: "u", event: "Order Completed" };
+  const [timestamp, sentAt] = ["2026-11-01T00:00:00.000Z", "2026-11-01T00:10:00.000Z"];
+  await app.send("/v1/batch", { batch: [{ ...order, timestamp }, order], sentAt });
+  const [given, none] = await tracks(app);
+  const off = Date.parse(given?.receivedAt ?? "") - Date.parse(given?.timestamp ?? "");
+  expect(off).toBe(600_000);
+  await app.call("clock.advance", { byMs: 600_000 });
+  const replayed = await app.call("messages.replay", { id: given?.id ?? "" });
+  const again = await app.call("messages.replay", { id: replayed.id });
+  expect([replayed.timestamp, again.timestamp]).toEqual([given?.timestamp, given?.timestamp]);
+  const other = await app.call("messages.replay", { id: none?.id ?? "" });
+  expect(other.timestamp).toBe(other.receivedAt);
 });

@@ -1,6 +1,7 @@
 /** Requests whose write key no source has: refused, kept, and accepted once the key is adopted. */
 
 import { gzipSync } from "node:zlib";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { startIngestApp } from "../support/ingest-app.ts";
 import { basic, post, talk } from "../support/ingest-client.ts";
@@ -137,4 +138,23 @@ test("the newest thousand are kept", async () => {
   ]);
   await app.call("unknownKeys.adopt", { writeKey: "lost", name: "Found" });
   expect((await app.call("messages.list", { event: "first" })).items).toEqual([]);
+});
+
+test("a user who is deleted and suppressed while kept requests are accepted does not come back with their rest", async () => {
+  const app = await startIngestApp();
+  await app.send("/v1/batch", { batch: Array.from({ length: 300 }, () => track) }, { key: "lost" });
+  const webhooks = [{ url: "http://a.localhost/" }];
+  // Each message has a decision of each destination, so the request is accepted in parts.
+  const destinations = Array.from({ length: 100 }, (_, nth) => ({
+    ...{ name: `D${nth}`, sources: ["lost"], enabled: false, webhooks },
+  }));
+  const sources = [{ name: "Found", writeKey: "lost" }];
+  await app.call("configuration.import", { version: 1, sources, destinations });
+  const adopted = app.call("unknownKeys.adopt", { writeKey: "lost", name: "Found" });
+  while ((await app.call("messages.list", {})).total === 0) await nextTurn();
+  await app.call("deletions.create", { userIds: [track.userId] });
+  await adopted;
+  await app.call("pipeline.settle", {});
+  expect((await app.call("messages.list", {})).total).toBe(300);
+  expect((await app.call("profiles.list", {})).items).toEqual([]);
 });

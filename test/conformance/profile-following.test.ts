@@ -369,9 +369,9 @@ test("what retention removes is gone from the profiles as an event; traits, grou
 test("retention leaves what the profiles have not looked at yet", () => {
   const one = openTestStore();
   one.store.commit([request([{}, {}, {}])]);
-  expect(one.store.removeOld({ maxMessages: 0, olderThanWall: null }, 100)).toBe(0);
+  expect(one.store.removeOld({ maxMessages: 0, olderThanWall: null }, 100).removed).toBe(0);
   follow({ store: one.store, limit: 2, isTimeUp: () => false });
-  expect(one.store.removeOld({ maxMessages: 0, olderThanWall: null }, 100)).toBe(2);
+  expect(one.store.removeOld({ maxMessages: 0, olderThanWall: null }, 100).removed).toBe(2);
   followAll(one);
-  expect(one.store.removeOld({ maxMessages: 0, olderThanWall: null }, 100)).toBe(1);
+  expect(one.store.removeOld({ maxMessages: 0, olderThanWall: null }, 100).removed).toBe(1);
 });

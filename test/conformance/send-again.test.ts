@@ -82,6 +82,17 @@ test("the filters of today apply, and copies are not copied", async () => {
   for (const { properties } of sent) expect(properties).not.toHaveProperty("email");
 });
 
+test("a message that is as large as one may be goes again", async () => {
+  const { call, send, warehouse, period } = await shop();
+  const message = { ...order, messageId: "large", properties: { pad: "" } };
+  message.properties.pad = "x".repeat(32_768 - JSON.stringify(message).length);
+  await send("/v1/batch", { batch: [message] });
+  await call("destinations.sendAgain", { ...period, until: "2999-01-01T00:00:00.000Z" });
+  await call("pipeline.settle", {});
+  const ids = (await warehouse.received()).map(({ messageId }) => messageId);
+  expect(ids.filter((id) => id === "large")).toHaveLength(2);
+});
+
 test("a disabled destination, a period that ends before it begins, and nobody's id are refused", async () => {
   const { api, call, warehouse, period } = await shop();
   const { since, until } = period;

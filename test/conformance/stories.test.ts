@@ -2,7 +2,7 @@
 
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createSwitchedApi } from "../../src/api/switched-api.ts";
 import { createApp, startInMemory } from "../../src/app.ts";
 import type { StoryAnswer } from "../../src/contract/stories.ts";
@@ -246,6 +246,51 @@ test("a story ends when its page does not come back in time", async () => {
   await expect.poll(() => ended.length).toBe(1);
   expect(opened.served(id)).toBeUndefined();
   await opened.stop();
+});
+
+test("a story that waits in real time can be closed", async () => {
+  await withApp(async (app) => {
+    const { call } = own(app);
+    const { id } = await call("stories.open", {
+      text: "name: A\nsteps:\n  - caption: Fine\n    wait: 1m\n",
+    });
+    const set = vi.spyOn(globalThis, "setTimeout");
+    const cancelled = vi.spyOn(globalThis, "clearTimeout");
+    onTestFinished(() => void vi.restoreAllMocks());
+    const place = (): number => set.mock.calls.findIndex(([, ms]) => ms === 60_000);
+    const going = app.api.call("stories.go", { id, to: 1 });
+    await expect.poll(place).toBeGreaterThanOrEqual(0);
+    await call("stories.close", { id });
+    expect(await going).toMatchObject({ status: 404 });
+    expect(cancelled).toHaveBeenCalledWith(set.mock.results[place()]?.value);
+  });
+});
+
+test("stories that cannot begin leave room for others", async () => {
+  const ended: unknown[] = [];
+  const opened = createStories({
+    ready: async () => null,
+    async start({ startAt }) {
+      const app = await startInMemory({ startAt, version: "0.0.0" });
+      const stop = async () => void (await app.stop(), ended.push(app));
+      return {
+        call: () => Promise.reject(new Error("broken")),
+        served: app.api,
+        ports: null,
+        stop,
+      };
+    },
+    createStage: createSwitchedApi,
+    later: () => () => undefined,
+    report: (error) => {
+      throw error;
+    },
+  });
+  for (let one = 1; one <= 5; one += 1) {
+    const opening = opened.handlers["stories.open"]({ text: story("caption: Fine") });
+    await expect(opening).rejects.toThrow("broken");
+    expect(ended).toHaveLength(one);
+  }
 });
 
 test("what has no captions, an unknown file, a fifth story and a scene beyond the last are refused", async () => {

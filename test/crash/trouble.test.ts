@@ -3,6 +3,7 @@
 import { mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
 import { call, startHookyard } from "./hookyard-process.ts";
 import type { Addresses, HookyardProcess } from "./hookyard-process.ts";
@@ -53,6 +54,20 @@ test("a deleted data directory is told without anybody sending, and it can still
   await expect.poll(() => trouble(addresses)).toMatch(/has been moved or deleted/);
   hookyard.kill("SIGTERM");
   expect(await hookyard.ended).toMatchObject({ code: 0 });
+});
+
+test("a data file that cannot be written to keeps nobody from ending", async () => {
+  const data = await dataDirectory();
+  const { hookyard, addresses } = await start(data);
+  await call(addresses, "POST", "sources", { name: "Shop", writeKey: "key" });
+  const other = new Database(join(data, "hookyard.db"));
+  onTestFinished(() => void other.close());
+  other.exec("BEGIN IMMEDIATE");
+  hookyard.kill("SIGTERM");
+  expect(await hookyard.ended).toMatchObject({
+    code: 0,
+    errors: expect.stringMatching(/^\S+ Hookyard's data file is locked by another program\. .*\n$/),
+  });
 });
 
 test("with the lock file deleted a second process does not start, and the first goes on", async () => {

@@ -68,6 +68,26 @@ describe("a deletion", () => {
     expect((await inspector.call("profiles.list", {})).total).toBe(1);
   });
 
+  test("from a profile is of this user alone, whose userId may have commas", async ({
+    open,
+    inspector,
+  }) => {
+    const userId = "cn=Ada, ou=people";
+    await inspector.shop();
+    await inspector.send([{ userId, event: "Order Completed" }]);
+    await inspector.call("pipeline.settle", {});
+    const { items } = await inspector.call("profiles.list", { userId });
+    const { page } = await open(`/profiles/${items[0]?.id}`);
+    const view = deletionsPage(page);
+    await page.getByRole("button", { name: "More: delete" }).click();
+    await page.getByRole("menuitem", { name: "Delete this user…" }).click();
+    await view.known.filter({ hasText: userId }).filter({ hasText: "1 event" }).waitFor();
+    await view.ask.click();
+    await view.confirm.click();
+    await view.deletion(userId).waitFor();
+    await expect.poll(async () => (await inspector.call("profiles.list", {})).items).toEqual([]);
+  });
+
   test("is asked for by keyboard alone", async ({ open, inspector }) => {
     await inspector.send([{ userId: "ana", event: "Order Completed" }]);
     const { page } = await open("/deletions/new");

@@ -85,4 +85,44 @@ describe("filters of a destination", () => {
     const saved = async () => (await inspector.call("destinations.get", { id })).filters;
     await expect.poll(saved).toMatchObject([{ enabled: true, if: 'event = "Cart Viewed"' }]);
   });
+
+  test("keep the focus when one is renamed, and a refused change keeps its text and its reason", async ({
+    open,
+    inspector,
+  }) => {
+    const { destination } = await inspector.shop();
+    const { id } = destination;
+    await inspector.call("destinations.update", {
+      id,
+      filters: [{ name: "No carts", enabled: false, if: "", action: "drop" }],
+    });
+    const guarded = await open(`/destinations/${id}`);
+    const { page } = guarded;
+    const { show, filters } = destinationsPage(page);
+    await show("filters").click();
+    await page.getByRole("textbox", { name: "Name of No carts" }).fill("Carts");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type('event = "Cart');
+    await page.getByRole("listitem", { name: "Carts", exact: true }).waitFor();
+    await page.keyboard.type(' Viewed"');
+    const condition = filters.condition("Carts");
+    await expect.poll(() => condition.inputValue()).toBe('event = "Cart Viewed"');
+    expect(await condition.evaluate((field) => field.matches(":focus"))).toBe(true);
+
+    await page.keyboard.press("Enter");
+    const saved = async () => (await inspector.call("destinations.get", { id })).filters;
+    await expect.poll(saved).toMatchObject([{ name: "Carts", if: 'event = "Cart Viewed"' }]);
+
+    guarded.expect(/status of 400/);
+    const name = page.getByRole("textbox", { name: "Name of Carts" });
+    await name.fill(" ");
+    await name.press("Enter");
+    await page.getByRole("alert").filter({ hasText: "A filter needs a name." }).waitFor();
+    await filters.enable("Carts").press("Space");
+    await expect.poll(saved).toMatchObject([{ name: "Carts", enabled: true }]);
+    await page.getByRole("alert").filter({ hasText: "A filter needs a name." }).waitFor();
+    await expect.poll(() => name.inputValue()).toBe(" ");
+  });
 });

@@ -86,6 +86,10 @@ describe("one destination", () => {
     expect(items.filter(({ replayOf }) => replayOf !== null)).toMatchObject([{ messageId: "m-1" }]);
 
     await funnel.period.selectOption("a period");
+    await page.getByLabel("From", { exact: true }).fill("12001-01-01T00:00:00");
+    await page.getByText("A year has four digits.").waitFor();
+    await funnel.reasonsOf("delivered").waitFor();
+    expect(await funnel.sendAgain.isDisabled()).toBe(true);
     await page.getByLabel("From", { exact: true }).fill("2001-01-01T00:00:00");
     await page.getByLabel("Until", { exact: true }).fill("2001-01-02T00:00:00");
     await page.getByText("Its sources received no message in this period.").waitFor();

@@ -74,6 +74,34 @@ describe("a destination", () => {
     expect(await save.evaluate((button) => button.matches(":focus"))).toBe(true);
   });
 
+  test("is saved with what was changed: what others changed stays, and what is typed meanwhile", async ({
+    open,
+    inspector,
+  }) => {
+    const { source, destination } = await inspector.shop();
+    const second = await inspector.call("sources.create", { name: "Back office" });
+    const { id } = destination;
+    const { page } = await open(`/destinations/${id}`);
+    const destinations = destinationsPage(page);
+    await destinations.name.fill("Bills");
+    await inspector.call("destinations.update", { id, sourceIds: [source.id, second.id] });
+    await expect.poll(() => destinations.source("Back office").isChecked()).toBe(true);
+
+    const saves = inspector.hold("destinations.update");
+    await destinations.save.click();
+    await expect.poll(() => saves.inputs).toEqual([{ id, name: "Bills" }]);
+    const url = "http://billing.localhost/1";
+    await destinations.url(1).fill(url);
+    saves.release();
+    await destinations.editor("Bills").waitFor();
+    await destinations.list.getByText("unsaved").waitFor();
+    await expect.poll(() => destinations.url(1).inputValue()).toBe(url);
+    await destinations.save.click();
+    await expect.poll(() => saves.inputs).toHaveLength(2);
+    expect(saves.inputs[1]).toEqual({ id, webhooks: [{ url, headers: {} }] });
+    await destinations.save.waitFor({ state: "detached" });
+  });
+
   test("has a search for its sources from 13 on, which keeps what is chosen out of sight", async ({
     open,
     inspector,

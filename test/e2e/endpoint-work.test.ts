@@ -50,6 +50,50 @@ describe("a test endpoint", () => {
     expect(items.map(({ attempts }) => attempts)).toEqual([2, 2]);
   });
 
+  test("shows what others change in its program after an edit of its own", async ({
+    open,
+    inspector,
+  }) => {
+    const { endpoint } = await inspector.shop({
+      steps: [{ do: "answer", status: 503, times: 2 }, { do: "answer" }],
+    });
+    const { id } = endpoint;
+    const { page } = await open(`/endpoints/${id}`);
+    const endpoints = endpointsPage(page);
+    await endpoints.more(1).click();
+    await expect
+      .poll(async () => (await inspector.call("endpoints.get", { id })).steps)
+      .toMatchObject([{ times: 3 }, {}]);
+    await inspector.call("endpoints.update", { id, steps: [{ do: "hang" }, { do: "reset" }] });
+    await expect.poll(() => endpoints.program.inputValue()).toBe("hang → reset");
+  });
+
+  test("keeps the received request open that is read, and opens no other in its place", async ({
+    open,
+    inspector,
+  }) => {
+    const { endpoint } = await inspector.shop();
+    const { id, url } = endpoint;
+    const { page } = await open(`/endpoints/${id}`);
+    const { received, receivedBytes } = endpointsPage(page);
+    await fetch(url, { method: "POST", body: "the first" });
+    await received.first().click();
+    for (let n = 1; n <= 30; n += 1) await fetch(url, { method: "POST", body: `after ${n}` });
+    await page.getByText("This request is no longer among the newest 30.").waitFor();
+    await receivedBytes.getByText("the first").waitFor();
+    await page.reload();
+    await page.getByText("The request of this address is not among the newest 30.").waitFor();
+    await expect.poll(() => received.count()).toBe(30);
+    await expect.poll(() => received.and(page.locator("[aria-selected=true]")).count()).toBe(0);
+    await expect.poll(() => receivedBytes.count()).toBe(0);
+    await page.keyboard.press("j");
+    await receivedBytes.getByText("after 30").waitFor();
+    const [first] = (await inspector.call("endpoints.requests", { id, limit: 31 })).items.slice(-1);
+    await page.evaluate(`location.hash = "#/endpoints/${id}/${first?.id}"`);
+    await page.getByRole("button", { name: "Show older" }).click();
+    await receivedBytes.getByText("the first").waitFor();
+  });
+
   test("draws a random step as its share, and has its presets in groups", async ({
     open,
     inspector,

@@ -180,12 +180,21 @@ describe("a check of a receiver", () => {
     const { destination } = await inspector.shop({
       steps: [{ do: "answer", status: 200, delayMs: 1000 }],
     });
+    const url = destination.webhooks[0]?.url ?? "";
+    await inspector.call("destinations.update", {
+      id: destination.id,
+      webhooks: [{ url, headers: { "X-Team": "billing" } }],
+    });
     const { page } = await open(`/destinations/${destination.id}`);
     const receivers = receiversPage(page);
     await page.getByRole("button", { name: "More for webhook 1" }).click();
     await receivers.menuItem("Check this receiver").click();
     await receivers.secretOf("Billing").waitFor();
-    await expect.poll(() => receivers.url.inputValue()).toBe(destination.webhooks[0]?.url);
+    await expect.poll(() => receivers.url.inputValue()).toBe(url);
+    await page.getByText("with 1 header of Billing").waitFor();
+    expect([...(await seriousFindings(page)), ...(await layoutFindings(page))]).toEqual([]);
+    await page.getByRole("button", { name: "Send without these headers" }).click();
+    await page.getByText("with 1 header of Billing").waitFor({ state: "detached" });
     await receivers.start.click();
     // The endpoint accepts whatever comes.
     await receivers.current.filter({ hasText: "signature-" }).waitFor();

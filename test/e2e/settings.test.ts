@@ -187,6 +187,7 @@ describe("settings", () => {
     await settings.removeMessages.click();
     await settings.dialog
       .filter({ hasText: "1 message, pinned ones too, and 1 delivery" })
+      .filter({ hasText: "along with all profiles, deletion requests and suppressions" })
       .waitFor();
     await settings.keep.click();
     await settings.dialog.waitFor({ state: "detached" });

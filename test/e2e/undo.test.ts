@@ -72,6 +72,26 @@ test("a filter and a fault that were removed come back, and a choice that was sa
   expect((await saved()).faults).toMatchObject([{ do: "answer", status: 503 }]);
 });
 
+test("changes of faults that follow each other at once build on each other", async ({
+  open,
+  inspector,
+}) => {
+  const { source } = await inspector.shop();
+  const { id } = source;
+  await inspector.call("sources.update", { id, faults: [{ do: "answer", status: 503 }] });
+  const { page } = await open(`/sources/${id}`);
+  const saves = inspector.hold("sources.update");
+  await page.getByRole("combobox", { name: "Status of fault 1" }).selectOption("429");
+  await page.getByRole("button", { name: "Add a fault" }).click();
+  await page.getByRole("combobox", { name: "What fault 2 does" }).selectOption("cut");
+  await expect.poll(() => saves.inputs).toHaveLength(1);
+  saves.release();
+  await expect
+    .poll(async () => (await inspector.call("sources.get", { id })).faults)
+    .toMatchObject([{ do: "answer", status: 429 }, { do: "cut" }]);
+  await expect.poll(() => saves.inputs).toHaveLength(3);
+});
+
 test("Ctrl+Z takes back the edit whose save is still on its way, and not the one before", async ({
   open,
   inspector,

@@ -49,7 +49,28 @@ test("nothing that others wrote is outside of a fence, and no answer is over 4 K
   const { items } = await app.call("messages.list", { limit: 10 });
   const failed = items.find(({ state }) => state === "failed");
   const delivery = (await app.message(failed?.id ?? "")).deliveries[0];
-  const endpoint = await app.call("endpoints.create", { name: "HOSTILE", steps: [] });
+  const secret = "HOSTILE-secret";
+  const endpoint = await app.call("endpoints.create", {
+    name: "HOSTILE",
+    steps: [
+      { do: "answer", status: 200, headers: { "Set-Cookie": secret } },
+      { do: "forward", to: `http://user:${secret}@x.example/?token=${secret}` },
+    ],
+  });
+  const mapped = await app.call("destinations.create", {
+    kind: "webhooks-actions",
+    name: "HOSTILE and mapped",
+    sourceIds: [source.id],
+    enabled: false,
+    mappings: [
+      {
+        name: "HOSTILE",
+        url: `http://user:${secret}@x.example/?token=${secret}`,
+        headers: { Authorization: secret, "X-User": { "@path": "$.userId" } },
+        data: {},
+      },
+    ],
+  });
   await fetch(`${endpoint.url}/${encodeURIComponent(hidden.slice(0, 100))}`, {
     method: "POST",
     body: hidden,
@@ -81,6 +102,7 @@ test("nothing that others wrote is outside of a fence, and no answer is over 4 K
     ["show", { id: source.id }],
     ["show", { id: destination.id }],
     ["show", { id: endpoint.id }],
+    ["show", { id: mapped.id }],
     ["show", { id: audience.id }],
     ["show", { id: "trt_000000001" }],
     ["show", { id: hidden }],

@@ -116,6 +116,23 @@ describe("hookyard mcp", () => {
     expect(said()).not.toContain(`:${port}`);
   });
 
+  test("that is started twice at once on a new directory answers both times", async ({
+    start,
+    onTestFinished,
+  }) => {
+    const data = await start.directory();
+    const both = await Promise.all([1, 2].map(() => connected("2026-07-28", data)));
+    onTestFinished(async () => {
+      for (const { client } of both) await client.close();
+    });
+    for (const { client } of both)
+      expect(await textOf(client, "overview", {})).toContain("Messages: none.");
+    await until(() => both.every(({ said }) => said().includes("http://")));
+    expect(both.map(({ said }) => said().split(" ")[0])).toEqual(
+      expect.arrayContaining(["Joined", "Started"]),
+    );
+  });
+
   test("joins the Hookyard that runs with the data directory, and finds it again after a restart", async ({
     start,
     onTestFinished,

@@ -49,6 +49,7 @@ const allowed: Record<string, { from: readonly DeliveryState[]; to: DeliveryStat
   retry: { from: moving, to: "waiting" },
   overdue: { from: ["waiting"], to: "waiting" },
   restarted: { from: moving, to: "queued" },
+  disabled: { from: moving, to: "queued" },
   retry_now: { from: ["waiting", "failed", "expired", "cancelled"], to: "queued" },
   cancelled: { from: moving, to: "cancelled" },
   destination_deleted: { from: moving, to: "cancelled" },

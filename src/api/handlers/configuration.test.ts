@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createApp, type App } from "../../app.ts";
 import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
+import type { DestinationDraft } from "../../engine/pipeline.ts";
 import { nextTurn } from "../../engine/real-time.ts";
 import { createApi, type Api } from "../api.ts";
 
@@ -24,13 +25,17 @@ let app: App;
 let api: Api;
 /** For each rehearsal of an import, whether it was ended. */
 let rehearsals: { ended: boolean }[];
+/** What rehearsals have before the import. */
+let inRehearsals: DestinationDraft[];
 beforeEach(() => {
   app = newApp();
+  inRehearsals = [];
   rehearsals = [];
   api = createApi({
     pipeline: app.pipeline,
     rehearse() {
       const { pipeline, stop } = newApp();
+      for (const draft of inRehearsals) pipeline.configuration.createDestination(draft);
       const rehearsal = { ended: false };
       rehearsals.push(rehearsal);
       return { pipeline, stop: async () => void (await stop(), (rehearsal.ended = true)) };
@@ -273,6 +278,10 @@ test("of several with one name a document means the first, and they stand in the
   for (const writeKey of ["k", "l"]) await ask("clients.create", { name: "C", writeKey });
   for (const url of ["http://a.localhost/", "http://b.localhost/"])
     await ask("destinations.create", { name: "D", sourceIds: [], webhooks: [{ url }] });
+  const mappings = [{ name: "All", url: "http://a.localhost/" }];
+  await ask("destinations.create", {
+    ...{ name: "D", kind: "webhooks-actions", sourceIds: [], mappings },
+  });
   const imported = await importing({
     sources: [{ name: "Web", mode: "production" }],
     endpoints: [{ name: "R", steps: [{ do: "hang" }] }],
@@ -337,6 +346,20 @@ test.each([
     expect(await ask("configuration.export", { secrets: true })).toEqual(before);
   },
 );
+
+test("when the present configuration cannot be copied to try the import on it, the answer says so", async () => {
+  await importing({ destinations: [{ name: "D", sources: [], webhooks }] });
+  const mappings = [{ name: "All", url: "http://a.localhost/" }];
+  inRehearsals = [{ name: "D", kind: "webhooks-actions", sourceIds: [], mappings }];
+  expect(await importing({ sources: [{ name: "Web" }] })).toMatchObject({
+    status: 400,
+    body: {
+      message:
+        "The present configuration: destinations[0]: A destination keeps its kind. Create another one.",
+    },
+  });
+  expect((await ask("sources.list", {})).items).toEqual([]);
+});
 
 test("every rehearsal is ended, whether the document is good or not", async () => {
   await importing({ sources: [{ name: "Web" }] });

@@ -1,12 +1,15 @@
 import type { ConfigurationDocument } from "../../contract/configuration.ts";
 import type { AboutAnswer } from "../../contract/pipeline.ts";
 import {
+  literalsOf,
   urlWithoutCredentials,
   webhookWithKnown,
   webhookWithoutCredentials,
+  withKnown,
+  withoutCredentials,
 } from "../../domain/credentials.ts";
 import { invalid, isProblem, type Problem } from "../../domain/problem.ts";
-import type { Destination, Step, SourcePlan } from "../../domain/configuration.ts";
+import type { Destination, MappingDraft, SourcePlan } from "../../domain/configuration.ts";
 import type {
   Configuration,
   DestinationDraft,
@@ -70,14 +73,29 @@ async function rehearseImport({
   endpointsUrl,
 }: Import & { rehearsal: Rehearsal }): Promise<Problem | null> {
   const here = { pipeline: rehearsal.pipeline, endpointsUrl };
+  const present = exportConfiguration(pipeline, true);
   try {
-    // Here, names may be there twice: of things with one name, the rehearsal has one.
-    await importEntries({ ...here, document: exportConfiguration(pipeline, true) });
+    const copied = await importEntries({
+      ...here,
+      // Names may be there twice: a document means the first.
+      document: {
+        ...present,
+        destinations: firstOfEachName(present.destinations),
+        clients: firstOfEachName(present.clients),
+      },
+    });
+    if (isProblem(copied))
+      return { ...copied, message: `The present configuration: ${copied.message}` };
     const imported = repeatedIn(document) ?? (await importEntries({ ...here, document }));
     return isProblem(imported) ? imported : null;
   } finally {
     await rehearsal.stop();
   }
+}
+
+function firstOfEachName<Thing extends { name: string }>(things: readonly Thing[] = []): Thing[] {
+  const names = new Set<string>();
+  return things.filter(({ name }) => names.size < names.add(name).size);
 }
 
 function exportConfiguration(pipeline: Pipeline, secrets: boolean): ConfigurationDocument {
@@ -111,7 +129,9 @@ function exportConfiguration(pipeline: Pipeline, secrets: boolean): Configuratio
         ...(mappings.length === 0
           ? {}
           : {
-              mappings: mappings.map(({ id: _own, ...mapping }) => exportMapping(mapping, secrets)),
+              mappings: mappings.map(({ id: _own, ...mapping }) =>
+                secrets ? mapping : withoutCredentials(mapping),
+              ),
             }),
         webhooks: (mappings.length === 0 ? webhooks : []).map(({ id, url, headers }) => {
           const endpoint = faults.behind(id);
@@ -198,8 +218,8 @@ async function importEntries({
   ) => Iterable<Entry>;
   const things: Entries[] = [
     ...[
-      settingsEntries,
       profileEntries,
+      settingsEntries,
       sourceEntries,
       endpointEntries,
       destinationEntries,
@@ -305,8 +325,11 @@ function endpointEntries(
     const existing = all.find((endpoint) =>
       draft.path === undefined ? endpoint.name === draft.name : endpoint.path === draft.path,
     );
-    const { steps, missing } = stepsWithKnown(draft.steps, existing?.steps ?? []);
-    const known = { ...draft, steps };
+    // The URLs of receivers have their credentials left out like those of webhooks.
+    const receivers = (existing?.steps ?? []).map(literalsOf);
+    const steps = draft.steps.map((step) => withKnown(step, receivers));
+    const missing = steps.flatMap((step) => step.missing);
+    const known = { ...draft, steps: steps.map(({ one }) => one) };
     return {
       what: `endpoints[${index}]`,
       exists: existing !== undefined,
@@ -315,24 +338,6 @@ function endpointEntries(
         existing === undefined ? endpoints.create(known) : endpoints.update(existing.id, known),
     };
   });
-}
-
-/** The URLs of receivers have their credentials left out like those of webhooks. */
-function stepsWithKnown(
-  drafts: readonly Step[],
-  known: readonly Step[],
-): { steps: Step[]; missing: string[] } {
-  const missing: string[] = [];
-  const steps = drafts.map((step) => {
-    if (step.to === undefined) return step;
-    const url = urlWithKnown(
-      step.to,
-      known.flatMap(({ to }) => to ?? []),
-    );
-    missing.push(...url.missing);
-    return { ...step, to: url.url };
-  });
-  return { steps, missing };
 }
 
 function urlWithKnown(url: string, known: readonly string[]): { url: string; missing: string[] } {
@@ -392,7 +397,7 @@ function destinationEntries(
         ...draft,
         sourceIds,
         webhooks: merged.map(({ webhook }) => webhook),
-        ...(mapped === undefined ? {} : { mappings: mapped.map(({ mapping }) => mapping) }),
+        ...(mapped === undefined ? {} : { mappings: mapped.map(({ one }) => one) }),
       };
       if (sharedSecret !== undefined)
         complete.sharedSecret = sharedSecret === "" ? null : sharedSecret;
@@ -421,39 +426,8 @@ function destinationEntries(
   });
 }
 
-type MappingDraft = NonNullable<DestinationDraft["mappings"]>[number];
-
-/** What a mapping says itself, and no directive: only there may be credentials. */
-function literalsOf({ url, headers }: MappingDraft): {
-  url: string;
-  headers: Record<string, string>;
-} {
-  const texts = Object.entries(headers ?? {}).filter(([, value]) => typeof value === "string");
-  return {
-    url: typeof url === "string" ? url : "",
-    headers: Object.fromEntries(texts),
-  };
-}
-
-const withLiterals = <Draft extends MappingDraft>(
-  mapping: Draft,
-  { url, headers }: ReturnType<typeof literalsOf>,
-): Draft => ({
-  ...mapping,
-  url: typeof mapping.url === "string" ? url : mapping.url,
-  ...(Object.keys(headers).length === 0
-    ? {}
-    : { headers: { ...(mapping.headers as object), ...headers } }),
-});
-
-function exportMapping<Draft extends MappingDraft>(mapping: Draft, secrets: boolean): Draft {
-  return secrets ? mapping : withLiterals(mapping, webhookWithoutCredentials(literalsOf(mapping)));
-}
-
 function mappingWithKnown(draft: MappingDraft, known: readonly MappingDraft[]) {
-  const same = known.filter(({ name }) => name === draft.name).map(literalsOf);
-  const { webhook, missing } = webhookWithKnown(literalsOf(draft), same);
-  return { mapping: withLiterals(draft, webhook), missing };
+  return withKnown(draft, known.filter(({ name }) => name === draft.name).map(literalsOf));
 }
 
 function clientEntries(

@@ -48,6 +48,7 @@ type Common = Pick<
   | "lastSync"
   | "nextSyncAt"
   | "reached"
+  | "firstSyncs"
 >;
 export type DefinitionChange = Partial<
   Pick<Audience, "rule" | "members"> & Pick<ComputedTrait, "computation">
@@ -133,6 +134,10 @@ export function createEditor({
         const source = configuration.createOwnSource(name);
         configuration.connectOwnSource(source.id, to);
         const openSync = { startedAt: now, entered: 0, left: 0 };
+        const connected = configuration.destinationsOf(source.id);
+        const [reached, waiting] = [true, false].map((isOn) =>
+          connected.flatMap(({ id, enabled }) => (enabled === isOn ? [id] : [])),
+        ) as [DestinationId[], DestinationId[]];
         const row = {
           name,
           key,
@@ -141,7 +146,9 @@ export function createEditor({
           openSync,
           lastSync: null,
           nextSyncAt: nextSyncAt(sync),
-          reached: to,
+          reached,
+          // Those that are disabled wait until they are enabled.
+          firstSyncs: waiting.map((id) => ({ destinationId: id, after: "", sent: 0 })),
         };
         return insert({ ...row, sourceId: source.id });
       });

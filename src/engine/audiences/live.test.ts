@@ -237,6 +237,23 @@ test("a user who takes a part of a turn is evaluated with the event, and one who
   expect([other.sent(), other.noted(), other.reported]).toEqual([[], [], []]);
 });
 
+test("who leaves by time alone leaves for that reason, also after an event that made no difference", async () => {
+  const app = startFailing();
+  await app.audiences.create({ ...live, rule: { ...searching, withinDays: 1 } });
+  const reasons = () => app.sent().map(({ cause: { reason } }) => reason);
+  const advance = async (byMs: number): Promise<void> => {
+    app.clock.advanceBy(byMs);
+    await app.activity.whenQuiet();
+  };
+  await manyOf(app, "many", 400);
+  await advance(0);
+  await manyOf(app, "many", 1);
+  await advance(0);
+  expect([reasons(), sizeOf(app)]).toEqual([["event"], 1]);
+  await advance(day);
+  expect([reasons(), sizeOf(app)]).toEqual([["time"], 0]);
+});
+
 test("one that is deleted, or no longer follows each event, while its users leave stops sending", async () => {
   for (const change of [
     (app: App, id: AudienceId) => app.audiences.delete(id),

@@ -255,7 +255,7 @@ export class Rechecks {
     const { registry, store, walker, notifier, causes, clock, caughtUp } = this.#options;
     const ofEvent = causes.ofEvents([]);
     const causeOf: CauseOf = (computed, user, before) =>
-      (notifier.endPostponed(computed, user.userId) ? ofEvent : causes.ofTime)(
+      (notifier.isPostponed(computed, user.userId) ? ofEvent : causes.ofTime)(
         computed,
         user,
         before,

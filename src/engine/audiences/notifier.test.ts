@@ -231,6 +231,44 @@ test("an address that comes with another user gets that user's value, unless it 
   ]);
 });
 
+test("an address that comes with an anonymous profile gets the user's values at once, also those of fixed lists", async () => {
+  const app = startFailing();
+  await app.audiences.create(live);
+  await app.audiences.create({ name: "Staff", members: ["ada", "bob"] });
+  await app.send(["ada"]);
+  app.sent();
+  const known = (anonymousId: string, traits: object) => (userId: string) => ({
+    ...{ type: "identify" as const, userId, anonymousId },
+    text: JSON.stringify({ type: "identify", userId, anonymousId, traits }),
+  });
+  const anonymous = (anonymousId: string) => ({
+    ...{ type: "identify" as const, userId: null, anonymousId },
+    text: JSON.stringify({
+      ...{ type: "identify", anonymousId },
+      traits: { email: `${anonymousId}@x` },
+    }),
+  });
+  await app.send(["a1", "b1"], anonymous);
+  expect(app.sent()).toEqual([]);
+  await app.send(["ada"], known("a1", {}));
+  const sent = app.sent();
+  expect(reached(sent)).toEqual(['ada by "a1@x" {"buyers":true}', 'ada by "a1@x" {"staff":true}']);
+  expect(sent[0]?.cause).toMatchObject({
+    reason: "new_identifier",
+    sentence: "ada is in Buyers, and the user has a new email address, a1@x.",
+  });
+  // The profile becomes the user's, whom the list has without one.
+  await app.send(["bob"], known("b1", {}));
+  expect(reached(app.sent())).toEqual(['bob by "b1@x" {"staff":true}']);
+  // The value changes with the profile, so all addresses get it.
+  await app.send(["c1"], anonymous);
+  await app.send(["c1"], (anonymousId) => ({
+    ...bought("cyd"),
+    ...{ anonymousId, userId: "cyd" },
+  }));
+  expect(reached(app.sent())).toEqual(['cyd {"buyers":true}', 'cyd by "c1@x" {"buyers":true}']);
+});
+
 test("what a first sync of a later destination has not reached is left to it, and the rest is not", async () => {
   const app = startFailing();
   const users = Array.from({ length: 120 }, (_, nth) => `u${String(nth).padStart(3, "0")}`);

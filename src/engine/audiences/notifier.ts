@@ -57,8 +57,9 @@ export function createNotifier({
 }: NotifierOptions) {
   const space = (): string => store.space(() => spaceId(configuration.settings().seed));
 
-  /** Source and userId of values that an event changed, until they are sent. */
+  /** Values that an event may have changed, until they are evaluated. */
   const postponed = new Set<string>();
+  const keyOf = ({ row }: Computed, userId: string): string => `${row.sourceId} ${userId}`;
 
   const connectedTo = ({ row }: Computed): readonly Destination[] =>
     configuration.destinationsOf(row.sourceId);
@@ -140,11 +141,13 @@ export function createNotifier({
         const callsFor = createCaller(computed);
         const counts = { entered: 0, left: 0 };
         const messages = [...users].flatMap((user) => {
-          const { userId, value } = user;
+          const { userId, value, until } = user;
           const changed = record(computed, user);
-          if (changed === null) return [];
+          const cause = changed && causeOf(computed, user, changed.before);
+          // Otherwise it is evaluated again at once.
+          if (until === null || until > now()) postponed.delete(keyOf(computed, userId));
+          if (cause === null) return [];
           counts[value === null ? "left" : "entered"] += 1;
-          const cause = causeOf(computed, user, changed.before);
           return callsFor(userId, value, [null, ...store.emailsOf(userId)], cause);
         });
         if (counts.entered + counts.left > 0) onNotified(computed, counts);
@@ -153,8 +156,9 @@ export function createNotifier({
       commit(batches);
     },
     /** The user's value may have changed, and takes too long to evaluate now. */
-    postpone({ row: { sourceId } }: Computed, userId: string): void {
-      postponed.add(`${sourceId} ${userId}`);
+    postpone(computed: Computed, userId: string): void {
+      postponed.add(keyOf(computed, userId));
+      const { sourceId } = computed.row;
       const before = store.lastSent(sourceId, userId) ?? {
         sourceId,
         userId,
@@ -164,9 +168,8 @@ export function createNotifier({
       store.putLastSent({ ...before, recheckAt: now() });
       onRecheck(now());
     },
-    /** Whether it was, since the last time. */
-    endPostponed: ({ row }: Computed, userId: string): boolean =>
-      postponed.delete(`${row.sourceId} ${userId}`),
+    isPostponed: (computed: Computed, userId: string): boolean =>
+      postponed.has(keyOf(computed, userId)),
     sendToEmails(computed: Computed, added: readonly AddedEmail[], causeOf: CauseOf): void {
       const callsFor = createCaller(computed);
       const messages = added.flatMap(({ userId, email, value }) =>

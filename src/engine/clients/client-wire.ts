@@ -4,14 +4,13 @@
  * is real time until it is held; from then on it is clock time, counted from the same start.
  */
 
-import { lookup as lookupAnywhere } from "node:dns";
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
-import type { LookupFunction, Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { Outcome } from "../../domain/states.ts";
 import type { Activity, Work, Holdable, Holds } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
-import type { Trust } from "../deliver/dial.ts";
+import { lookupWithLoopback, type Trust } from "../deliver/dial.ts";
 import { startTimer, type RealTimer } from "../real-time.ts";
 
 /** As in the library. */
@@ -96,7 +95,7 @@ export function createWire({ clock, activity, holds, trust }: WireOptions): Wire
   return {
     agent(endpoint) {
       const secure = endpoint.protocol === "https:";
-      const options = { keepAlive: true, maxSockets: 1, lookup };
+      const options = { keepAlive: true, maxSockets: 1, lookup: lookupWithLoopback };
       const agent = secure
         ? new HttpsAgent({ ...options, secureContext: trust.secureContext() })
         : new HttpAgent(options);
@@ -136,15 +135,3 @@ export function createWire({ clock, activity, holds, trust }: WireOptions): Wire
     },
   };
 }
-
-/** `localhost` and the names below it are loopback, whatever the machine's resolver returns. */
-const lookup: LookupFunction = (host, options, answer) => {
-  if (host !== "localhost" && !host.endsWith(".localhost"))
-    return lookupAnywhere(host, options, answer);
-  if (options.all === true) {
-    answer(null, [
-      { address: "127.0.0.1", family: 4 },
-      { address: "::1", family: 6 },
-    ]);
-  } else answer(null, "127.0.0.1", 4);
-};

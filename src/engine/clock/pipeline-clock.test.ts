@@ -264,6 +264,18 @@ describe("the time is stored", () => {
     expect([clock.now(), reported.length, clock.trouble]).toEqual([midnight + 3000, 1, null]);
   });
 
+  test("and a stop that cannot store it reports that", () => {
+    const one = openTestStore();
+    const reported: unknown[] = [];
+    const clock = startClock(one, { report: (error) => reported.push(error) });
+    const full = Object.assign(new Error("full"), { code: "SQLITE_FULL" });
+    vi.spyOn(one.store, "saveClock").mockImplementation(() => {
+      throw full;
+    });
+    clock.stop();
+    expect([reported, clock.trouble?.code]).toEqual([[full], "store_unavailable"]);
+  });
+
   test("and a jump that cannot be stored is not made", async () => {
     const one = openTestStore();
     const clock = startClock(one);

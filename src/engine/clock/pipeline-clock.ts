@@ -49,7 +49,7 @@ type PipelineClockOptions = {
   store: ClockStore;
   activity: Activity;
   work: ConstructorParameters<typeof Advances>[0]["work"];
-  /** Due times were missed by a long time. Called before the timers fire. */
+  /** Due times were missed by a long time. Called before the timers fire and the time is shown. */
   onOverdue: () => void;
   /** With the progress of the running advance. */
   onChange: (advance: AdvanceProgress | null) => void;
@@ -68,7 +68,8 @@ export class PipelineClock implements Clock {
   /** What `now` last returned, and what the wall clock showed then. */
   #shown = 0;
   #wallSeen = 0;
-  #platformTimer: RealTimer | null = null;
+  /** Waits for the next timer, unless that fires now or time stands. */
+  #armed: { at: number; platformTimer: RealTimer } | null = null;
   #saveTimer: RealTimer | null = null;
   #firing: Work | null = null;
   readonly #advances: Advances;
@@ -122,9 +123,9 @@ export class PipelineClock implements Clock {
 
   stop(): void {
     this.#stopped = true;
-    this.#platformTimer?.cancel();
+    this.#disarm();
     this.#saveTimer?.cancel();
-    this.#save();
+    this.#saveOrReport();
   }
 
   /** Why the store refused the time when it was last stored; null when it did not. */
@@ -135,7 +136,20 @@ export class PipelineClock implements Clock {
   now(): number {
     const now = this.#read();
     if (now > this.#savedUpTo) this.#saveOrReport();
+    const armed = this.#armed;
+    if (armed !== null && (now - armed.at) / this.#speed > overdueAfterMs) this.#wake();
     return now;
+  }
+
+  /** The first look at the clock after a sleep, which platform timers do not notice. */
+  #wake(): void {
+    this.#disarm();
+    try {
+      this.#options.onOverdue();
+    } catch (error) {
+      this.#options.report(error);
+    }
+    this.#arm();
   }
 
   #read(): number {
@@ -166,7 +180,11 @@ export class PipelineClock implements Clock {
   schedule(at: number, run: () => void, { background = false }: ScheduleOptions = {}): ClockTimer {
     const timer: Timer = { at, background, run };
     this.#timers.add(timer);
-    if (this.#timers.next() === timer) this.#arm();
+    if (this.#timers.next() === timer) {
+      // A sleep is noticed by the timer that was missed, before this one takes its place.
+      this.now();
+      this.#arm();
+    }
     return { cancel: () => this.#timers.remove(timer) };
   }
 
@@ -264,8 +282,7 @@ export class PipelineClock implements Clock {
 
   /** Makes the next timer fire when it is due; it counts as work from that moment on. */
   #arm(): void {
-    this.#platformTimer?.cancel();
-    this.#platformTimer = null;
+    this.#disarm();
     const next = this.#timers.next();
     if (next === undefined || this.#stopped || this.#firing !== null) return;
     const wait = next.at - this.now();
@@ -275,16 +292,17 @@ export class PipelineClock implements Clock {
       return;
     }
     if (this.#standing || this.#mode === "paused") return;
-    this.#platformTimer = startTimer(Math.min(Math.ceil(wait / this.#speed), longestWaitMs), () => {
-      const due = this.#timers.next();
-      try {
-        if (due !== undefined && (this.now() - due.at) / this.#speed > overdueAfterMs)
-          this.#options.onOverdue();
-      } catch (error) {
-        this.#options.report(error);
-      }
+    const waitMs = Math.min(Math.ceil(wait / this.#speed), longestWaitMs);
+    const platformTimer = startTimer(waitMs, () => {
+      this.now();
       this.#arm();
     });
+    this.#armed = { at: next.at, platformTimer };
+  }
+
+  #disarm(): void {
+    this.#armed?.platformTimer.cancel();
+    this.#armed = null;
   }
 
   #fire(): void {

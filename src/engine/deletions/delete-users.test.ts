@@ -58,12 +58,16 @@ function startUsers() {
     value(sourceId: SourceId, userId: string, value: boolean | null, since: number): void {
       store.putLastSent({ sourceId, userId, value, since, recheckAt: null });
     },
-    delete: (userIds: string[], sends = true) =>
-      users.delete(
-        userIds.map((userId) => users.find(userId)),
-        id,
-        sends,
-      ),
+    /** As one slice, of users who all have a profile of their own, or all the same. */
+    delete(userIds: string[], sends = true) {
+      const place = (userId: string) => {
+        const all = users.userIdsWith(userId);
+        const isLast = all.length === 1 || userId === userIds.at(-1);
+        return { isLast, others: all.filter((other) => !userIds.includes(other)) };
+      };
+      const found = userIds.map((userId) => users.find(userId, place(userId)));
+      return users.delete(found, id, sends);
+    },
     /** `Shop: ada`, for each delete message. */
     sent: () =>
       commits.map((batches) =>
@@ -203,9 +207,9 @@ test("a request that sends nothing removes the profile and the values, and names
 });
 
 test.for([
-  [["four", "two"], '"one" and "three"'],
+  [["two", "four"], '"one" and "three"'],
   [["four"], '"one", "three" and "two"'],
-  [["four", "one", "two"], '"three"'],
+  [["one", "two", "four"], '"three"'],
 ] as const)(
   "a user who had other userIds is removed with the values of all of them, and those not named are mentioned: %j",
   ([named, others]) => {
@@ -220,7 +224,7 @@ test.for([
       one.send(one.shop, userId, { previousId }, "alias");
     }
     for (const userId of ["one", "two", "three", "four"]) one.value(one.big, userId, true, 5);
-    expect(one.users.find("four").others).toEqual(["one", "three", "two"]);
+    expect(one.users.userIdsWith("one")).toEqual(["one", "three", "two", "four"]);
     const detail = `The profile was removed. A delete message was created for Shop. The profile also had the userId ${others}; to receivers that is another user, which the request did not name.`;
     expect(one.delete([...named]).map((user) => [user.userId, user.detail])).toEqual(
       named.map((userId) => [userId, detail]),
@@ -230,6 +234,18 @@ test.for([
     expect(one.store.profiles({}, 10, null).items).toEqual([]);
   },
 );
+
+test("of many userIds that the request does not name, the detail lists the first, cut, and counts the others", () => {
+  const one = startUsers();
+  one.send(one.shop, "ada");
+  for (let nth = 100; nth < 130; nth += 1)
+    one.send(one.shop, "ada", { previousId: `${nth}${"x".repeat(1000)}` }, "alias");
+  const [{ detail } = { detail: "" }] = one.delete(["ada"]);
+  expect(detail).toContain(' also had the userId "100xxx');
+  expect(detail).toContain(', "119xxx');
+  expect(detail).toContain(" and 10 more; to receivers");
+  expect(detail.length).toBeLessThan(2000);
+});
 
 test("a source that is gone sends nothing, and the others that know the user do", () => {
   const one = startUsers();
@@ -247,12 +263,13 @@ test("what a user takes is the sum of the sources that send the delete", () => {
   const one = startUsers();
   one.send(one.shop, "ada");
   one.send(one.app, "ada");
-  expect(one.users.find("ada").steps).toBe(0);
+  const steps = () => one.users.find("ada", { isLast: true, others: [] }).steps;
+  expect(steps()).toBe(0);
   one.connect("D1", [one.shop]);
-  const single = one.users.find("ada").steps;
+  const single = steps();
   expect(single).toBeGreaterThan(0);
   one.connect("D2", [one.app]);
-  expect(one.users.find("ada").steps).toBe(2 * single);
+  expect(steps()).toBe(2 * single);
   one.connect("D3", [one.app]);
-  expect(one.users.find("ada").steps).toBeGreaterThan(2 * single);
+  expect(steps()).toBeGreaterThan(2 * single);
 });

@@ -6,6 +6,7 @@
 import type { Cause } from "../../domain/cause.ts";
 import type { Destination, Source } from "../../domain/configuration.ts";
 import { nameWords } from "../../domain/explain.ts";
+import { brief } from "../../domain/json.ts";
 import {
   deletionIds,
   type DeletionId,
@@ -19,7 +20,10 @@ import type { ComputedStore, DeletedUser, ProfileStore } from "../profile-ports.
 import { createWeigher } from "../route/route.ts";
 
 export type DeleteUsersOptions = {
-  store: Pick<ProfileStore, "profileWithUser" | "userIdsOf" | "knownAs" | "removeProfile"> &
+  store: Pick<
+    ProfileStore,
+    "profileWithUser" | "userIdsOf" | "knownAs" | "removeProfile" | "removeRest"
+  > &
     Pick<ComputedStore, "lastSentFor" | "removeLastSentFor">;
   internalMessages: InternalMessages;
   configuration: Pick<Configuration, "source" | "destinationsOf">;
@@ -31,12 +35,17 @@ type Sending = { source: Source; to: ReadonlySet<DestinationId> };
 export type FoundUser = {
   userId: string;
   profile: ProfileId | null;
-  others: string[];
+  /** Whether the profile is removed with this user: with the last one that the request names. */
+  isLast: boolean;
+  /** UserIds of the profile that the request does not name: to receivers, other users. */
+  others: readonly string[];
   sending: Sending[];
   messageIds: MessageRowId[];
   /** What it takes to route and write the delete messages. */
   steps: number;
 };
+
+type PlaceInProfile = Pick<FoundUser, "isLast" | "others">;
 
 /** Of a delete message, with a long userId. */
 const bytesOfDelete = 200;
@@ -44,19 +53,17 @@ const bytesOfDelete = 200;
 export function createDeleteUsers({ store, internalMessages, configuration }: DeleteUsersOptions) {
   const connectedTo = ({ id }: Source): readonly Destination[] => configuration.destinationsOf(id);
 
-  function find(userId: string): FoundUser {
+  function find(userId: string, { isLast, others }: PlaceInProfile): FoundUser {
     const profile = store.profileWithUser(userId);
     const sources = (profile === null ? [] : store.knownAs(profile).sources)
       .flatMap((id) => configuration.source(id) ?? [])
       .filter(({ kind }) => kind !== "audience");
-    const others =
-      profile === null ? [] : store.userIdsOf(profile).filter((other) => other !== userId);
     const sending = sendingBy(sources, audiencesThatSent(userId));
     const steps = sending.reduce(
       (sum, { source }) => sum + createWeigher(source, connectedTo(source))(bytesOfDelete),
       0,
     );
-    return { userId, profile, others, sending, messageIds: [], steps };
+    return { userId, profile, isLast, others, sending, messageIds: [], steps };
   }
 
   /** Audiences and computed traits of which receivers have, or had, a value of the user. */
@@ -131,20 +138,28 @@ export function createDeleteUsers({ store, internalMessages, configuration }: De
   return {
     find,
     /**
-     * Users of one profile have to be in the same call, because the profile is removed with the
-     * first.
+     * All userIds of the user's profile. The current one comes last: while it is left, audiences
+     * evaluate the profile.
      */
+    userIdsWith(userId: string): string[] {
+      const profile = store.profileWithUser(userId);
+      if (profile === null) return [userId];
+      const { userId: current } = store.knownAs(profile);
+      const former = store.userIdsOf(profile).filter((other) => other !== current);
+      return current === null ? former : [...former, current];
+    },
     delete(found: readonly FoundUser[], deletionId: DeletionId, sends: boolean): DeletedUser[] {
       if (sends) send(found, deletionId);
-      for (const { userId, others, profile } of found) {
-        for (const each of [userId, ...others]) store.removeLastSentFor(each);
-        if (profile !== null) store.removeProfile(profile);
+      for (const { userId, profile, isLast } of found) {
+        store.removeLastSentFor(userId);
+        if (profile === null || !isLast) continue;
+        for (const each of store.userIdsOf(profile)) store.removeLastSentFor(each);
+        store.removeProfile(profile);
       }
-      const userIds = found.map(({ userId }) => userId);
       return found.map((user) => ({
         userId: user.userId,
         known: user.profile !== null,
-        detail: sentence(user, userIds, sends),
+        detail: sentence(user, sends),
         sourceIds: sends ? user.sending.map(({ source }) => source.id) : [],
         messageIds: user.messageIds,
       }));
@@ -166,11 +181,10 @@ function causeOf(userId: string, { source }: Sending, deletionId: DeletionId): C
   };
 }
 
-function sentence(
-  { profile, sending, others }: FoundUser,
-  named: readonly string[],
-  sends: boolean,
-): string {
+/** UserIds in a sentence: a profile may have thousands. */
+const maxOthers = 20;
+
+function sentence({ profile, sending, others }: FoundUser, sends: boolean): string {
   const names = sending.map(({ source }) =>
     source.kind === "audience" ? `the audience ${source.name}` : source.name,
   );
@@ -184,9 +198,8 @@ function sentence(
     : names.length === 0
       ? "No source that knows the user has an enabled destination, so no delete message was created."
       : `A delete message was created for ${listed(names)}.`;
-  const also = others
-    .filter((other) => !named.includes(other))
-    .map((other) => JSON.stringify(other));
+  const also = others.slice(0, maxOthers).map((other) => brief(other));
+  if (others.length > maxOthers) also.push(`${others.length - maxOthers} more`);
   const rest =
     also.length === 0
       ? ""

@@ -16,8 +16,7 @@ import type { Change } from "../pipeline.ts";
 import type { DeletionView } from "../profile-pipeline.ts";
 import { follow } from "../profiles/follow.ts";
 import { nextTurn } from "../real-time.ts";
-import { createDeletions } from "./deletions.ts";
-import { createSuppressions } from "./deletions.ts";
+import { createDeletions, createSuppressions } from "./deletions.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
@@ -50,13 +49,13 @@ function startDeletions() {
   const suppressions = createSuppressions({ store, now, changes });
   const parts = { store, clock, activity, changes, configuration };
   const internalMessages = createInternalMessages({ ...parts, onCommitted: () => {} });
-  const deletions = createDeletions({
-    ...parts,
-    suppressions,
-    internalMessages,
-    caughtUp: () => Promise.resolve(void follow({ store, limit: 10_000, isTimeUp: () => false })),
-    report: (error) => reported.push(error),
-  });
+  const again = () =>
+    createDeletions({
+      ...{ ...parts, suppressions, internalMessages },
+      caughtUp: () => Promise.resolve(void follow({ store, limit: 10_000, isTimeUp: () => false })),
+      report: (error) => reported.push(error),
+    });
+  const deletions = again();
   deletions.start();
   onTestFinished(() => {
     deletions.stop();
@@ -68,6 +67,8 @@ function startDeletions() {
     activity,
     changes,
     deletions,
+    /** As after a start. */
+    again,
     suppressions,
     reported,
     connect,
@@ -79,6 +80,15 @@ function startDeletions() {
         text: JSON.stringify({ type: "track", userId, event: "Bought" }),
       });
       store.commit([request(users.map(bought))]);
+    },
+    /** Joins each to the user. */
+    alias(userId: string, previous: readonly string[]): void {
+      const type = "alias" as const;
+      const joined = (previousId: string) => ({
+        ...{ type, userId },
+        text: JSON.stringify({ type, userId, previousId }),
+      });
+      store.commit([request(previous.map(joined))]);
     },
     create: async (users: readonly string[], suppress = true) =>
       (await deletions.create(users, suppress)) as DeletionView,
@@ -148,18 +158,10 @@ test("fewer users are deleted in a turn when their delete messages go to many de
   expect(counts).toEqual([0, 5000, 10_000, 12_500]);
 });
 
-test("users of one profile are deleted together, and one delete message names each", async () => {
+test("users of one profile are deleted one after the other, and one delete message names each", async () => {
   const one = startDeletions();
   one.send(["old", "new"]);
-  one.store.commit([
-    request([
-      {
-        type: "alias",
-        userId: "new",
-        text: JSON.stringify({ type: "alias", userId: "new", previousId: "old" }),
-      },
-    ]),
-  ]);
+  one.alias("new", ["old"]);
   const { users: deleted } = await one.create([...users(60), "old", ...users(60), "new"], false);
   expect(
     deleted.filter(({ deleted: known }) => known?.known === true).map(({ userId }) => userId),
@@ -168,6 +170,34 @@ test("users of one profile are deleted together, and one delete message names ea
     one.db.prepare("SELECT user_id FROM messages ORDER BY id LIMIT 10 OFFSET 3").pluck().all(),
   ).toEqual(["old", "new"]);
   expect(one.suppressions.isSuppressed("old")).toBe(false);
+});
+
+test("a profile with many named userIds is read once and removed once, with the last of them, also after a failure", async () => {
+  const one = startDeletions();
+  const named = users(120);
+  one.send(["u0"]);
+  one.alias("u0", [...named.slice(1), "unnamed"]);
+  const counts = { userIdsOf: 0, removeLastSentFor: 0 };
+  const { userIdsOf, removeLastSentFor } = one.store;
+  one.store.userIdsOf = (of) => ((counts.userIdsOf += 1), userIdsOf(of));
+  one.store.removeLastSentFor = (of) => ((counts.removeLastSentFor += 1), removeLastSentFor(of));
+  one.db.exec(
+    "CREATE TRIGGER refuse BEFORE DELETE ON profiles BEGIN SELECT RAISE(ABORT, 'no room'); END",
+  );
+  await expect(one.create(named)).rejects.toThrow("no room");
+  expect([one.left(), one.store.countKnownUsers()]).toEqual([20, 1]);
+  // Once for the order and the sentences, and once for the values that were sent of them.
+  expect(counts).toEqual({ userIdsOf: 2, removeLastSentFor: 120 + 121 });
+  one.db.exec("DROP TRIGGER refuse");
+  vi.advanceTimersByTime(500);
+  while (!one.activity.isQuiet(true)) await nextTurn();
+  expect([one.left(), one.store.countKnownUsers()]).toEqual([0, 0]);
+  const sent = one.db.prepare("SELECT user_id FROM messages WHERE id > 121").pluck().all();
+  expect([sent.length, new Set(sent)]).toEqual([120, new Set(named)]);
+  const details = one.deletions.get(1 as DeletionId)?.users.map(({ deleted }) => deleted?.detail);
+  expect([...new Set(details)]).toEqual([
+    'The profile was removed. A delete message was created for Shop. The profile also had the userId "unnamed"; to receivers that is another user, which the request did not name.',
+  ]);
 });
 
 test("the state of a request follows its messages, and each change of it is told once", async () => {
@@ -421,6 +451,23 @@ test("a start goes on with requests that a kill interrupted", async () => {
   one.deletions.start();
   await one.activity.whenQuiet();
   expect(one.left()).toBe(0);
+});
+
+test("the many events of a user go in several turns, and after a stop with the next start", async () => {
+  const one = startDeletions();
+  one.send(["ada"]);
+  await one.create(["bob"]);
+  const insert = one.db.prepare("INSERT INTO profile_events VALUES (?, 1, 'Viewed', 1, '{}')");
+  for (let id = 1000; id < 16_000; id += 1) insert.run(id);
+  const count = one.db.prepare("SELECT count(*) FROM profile_events").pluck();
+  const created = one.create(["ada"]);
+  while (Number(count.get()) > 10_001) await nextTurn();
+  one.deletions.stop();
+  await created;
+  expect([one.left(), count.get()]).toEqual([0, 10_001]);
+  one.again().start();
+  await one.activity.whenQuiet();
+  expect(count.get()).toBe(0);
 });
 
 test("a stop ends a request between two slices, and one that waits for another try", async () => {

@@ -214,22 +214,28 @@ function createRuns(options: DeletionsOptions, states: ReturnType<typeof createS
   let retry: RealTimer | null = null;
   let stopped = false;
 
-  /** Keeps the users of one profile together, however far apart they were named. */
-  function* slices(userIds: readonly string[]): Generator<FoundUser[]> {
+  /**
+   * The users of one profile follow each other, however far apart they were named, so that its
+   * userIds are read once.
+   */
+  function* slices(userIds: readonly string[], named: ReadonlySet<string>): Generator<FoundUser[]> {
     const left = new Set(userIds);
     let found: FoundUser[] = [];
     let steps = 0;
-    for (const userId of userIds) {
-      if (!left.delete(userId)) continue;
-      const user = users.find(userId);
-      const others = user.others.filter((other) => left.delete(other));
-      const together = [user, ...others.map((other) => users.find(other))];
-      for (const each of together) steps += each.steps;
-      found.push(...together);
-      if (found.length < slice && steps < stepsPerTurn) continue;
-      yield found;
-      found = [];
-      steps = 0;
+    for (const first of userIds) {
+      if (!left.has(first)) continue;
+      const all = users.userIdsWith(first);
+      const together = all.filter((userId) => left.delete(userId));
+      const others = all.filter((userId) => !named.has(userId));
+      for (const userId of together) {
+        const user = users.find(userId, { isLast: userId === together.at(-1), others });
+        found.push(user);
+        steps += user.steps;
+        if (found.length < slice && steps < stepsPerTurn) continue;
+        yield found;
+        found = [];
+        steps = 0;
+      }
     }
     if (found.length > 0) yield found;
   }
@@ -237,19 +243,41 @@ function createRuns(options: DeletionsOptions, states: ReturnType<typeof createS
   async function deleteAll(id: DeletionId): Promise<void> {
     await options.caughtUp();
     const rows = store.usersToDelete(id, Number.MAX_SAFE_INTEGER);
-    const sends = store.deletion(id)?.send ?? true;
+    const deletion = store.deletion(id);
+    const sends = deletion?.send ?? true;
+    const named = new Set(deletion?.users.map(({ userId }) => userId));
     const places = new Map(rows.map(({ userId, place }) => [userId, place]));
-    for (const found of slices([...places.keys()])) {
+    for (const found of slices([...places.keys()], named)) {
       // A reset may have removed the request meanwhile.
       if (stopped || store.usersToDelete(id, 1).length === 0) return;
       const deleted = store.atomically(() => {
-        const all = users.delete(found, id, sends);
-        for (const user of all) store.putDeleted(id, places.get(user.userId) ?? 0, user);
-        return all;
+        const outcomes = users.delete(found, id, sends);
+        for (const user of outcomes) store.putDeleted(id, places.get(user.userId) ?? 0, user);
+        return outcomes;
       });
       for (const user of deleted) states.addMessages(id, user.messageIds);
       changes.noteGone("profiles", deleted.length);
       await nextTurn();
+      await removeRests();
+    }
+  }
+
+  /** The profile of one user may have a million events. */
+  async function removeRests(): Promise<void> {
+    while (!stopped && store.removeRest()) await nextTurn();
+  }
+
+  /** What a request left that was interrupted after its last user. */
+  async function resumeRests(): Promise<void> {
+    const work = options.activity.begin();
+    try {
+      await removeRests();
+    } catch (error) {
+      if (stopped) return;
+      retry ??= startTimer(retryMs, resume);
+      report(error);
+    } finally {
+      work.end();
     }
   }
 
@@ -276,6 +304,7 @@ function createRuns(options: DeletionsOptions, states: ReturnType<typeof createS
     retry = null;
     try {
       for (const id of store.unfinishedDeletions()) if (!running.has(id)) run(id).catch(report);
+      if (store.removeRest()) void resumeRests();
     } catch (error) {
       report(error);
       retry = startTimer(retryMs, resume);

@@ -225,3 +225,28 @@ test("one that is held a second time has what the first left, and its deadline i
   one.request.onEnd(answered());
   expect([one.work.isHeld, one.clock.scheduled()]).toEqual([false, []]);
 });
+
+test("one that is held on and on has the time that is left of the first", () => {
+  const one = begin({ timeoutMs: 15_000 });
+  const found = one.connect();
+  found.hold(start);
+  one.pass(1, 5000);
+  found.hold(start + 5000);
+  expect(one.clock.scheduled()).toEqual([start + 15_000]);
+});
+
+test("what waits for one that is held for too long is free again when that ends", () => {
+  const told: unknown[] = [];
+  const one = begin({
+    through: {
+      hold: (since) => void told.push(["hold", since - start]),
+      release: (at) => void told.push(["release", at - start]),
+    },
+  });
+  one.connect().hold(start);
+  one.pass(1, 1000);
+  expect(told).toEqual([
+    ["hold", 0],
+    ["release", 1000],
+  ]);
+});

@@ -147,6 +147,7 @@ class Attempt implements RunningAttempt {
     this.#heldDeadline?.cancel();
     this.#heldDeadline = clock.schedule(heldUntilAtMost, () => {
       time.release(heldUntilAtMost);
+      through?.release(heldUntilAtMost);
       this.#abort();
     });
     work.hold();
@@ -237,6 +238,7 @@ class AttemptTime {
 
   /** Returns the time taken so far. */
   hold(since: number): number {
+    this.release(since);
     this.#spent += this.#onNetwork(since);
     this.#heldSince = since;
     return this.#spent;

@@ -4,6 +4,7 @@ import type { DestinationId } from "../../domain/ids.ts";
 import { moveTo, request, startOfTime } from "../../store/store.fixture.ts";
 import { nextTurn } from "../real-time.ts";
 import { startScheduler, type Running } from "./delivery-scheduler.fixture.ts";
+import { bytesOfRound } from "./rounds.ts";
 
 afterEach(() => void vi.useRealTimers());
 
@@ -158,22 +159,23 @@ test("a turn claims 1,000 deliveries that are not batches", async () => {
   expect(claims).toEqual([[last, 152]]);
 });
 
-const most = 32 * 1024 * 1024;
+/** Two rounds of a destination, and a body of one byte, have as much as they may with this one. */
+const large = 32 * 1024 * 1024 - 1 - 2 * bytesOfRound;
 
 /** Deliveries whose text is `{}` have a body of this size. What waits in its lane is not sent. */
-function withLargeBodies({ store }: Running, size: number): void {
-  const large = Buffer.alloc(size);
+function withLargeBodies({ store }: Running): void {
+  const body = Buffer.alloc(large);
   const { claim } = store;
   store.claim = (...args) =>
     claim(...args).map((delivery) => ({
       ...delivery,
-      payload: delivery.payload.length === 2 ? large : delivery.payload,
+      payload: delivery.payload.length === 2 ? body : delivery.payload,
     }));
 }
 
-test("a destination with 32 MB of bodies under way claims more, with another byte it does not, and after a reset it does", async () => {
+test("a destination with 32 MB of rounds under way claims more, with another it does not, and after a reset it does", async () => {
   const one = await startScheduler(() => {}, { laneConnections: 1 });
-  withLargeBodies(one, most - 1);
+  withLargeBodies(one);
   one.commit(1, "1");
   one.commit(1);
   await until(() => one.count().sending === 2);
@@ -190,11 +192,11 @@ test("a destination with 32 MB of bodies under way claims more, with another byt
   await until(() => one.count().delivered === 1);
 });
 
-test("with 256 MB of bodies of all under way any claims more, and with another byte only one that has none", async () => {
+test("with 256 MB of rounds of all under way any claims more, and with another only one that has none", async () => {
   const one = await startScheduler(() => {}, { laneConnections: 1 });
   const eight = [one.destination.id, ...Array.from({ length: 7 }, () => one.addDestination().id)];
   const [ninth, tenth] = [one.addDestination().id, one.addDestination().id];
-  withLargeBodies(one, most - 1);
+  withLargeBodies(one);
   one.commit(1, "1", "own", eight);
   one.commit(1, "{}", "own", eight);
   await until(() => one.count().sending === 16);

@@ -17,6 +17,7 @@ import { createTrust } from "./dial.ts";
 export async function startScheduler(
   answer: Parameters<typeof startReceiver>[0],
   settings: Partial<Settings> = {},
+  isStarted = true,
 ) {
   const { db, store } = openTestStore();
   const clock = createSteppedClock(startOfTime);
@@ -47,6 +48,10 @@ export async function startScheduler(
     ...{ store, configuration, clock, activity, changes, scheduler },
     report: (error) => reported.push(error),
   });
+  if (isStarted) {
+    scheduler.start();
+    await activity.whenQuiet();
+  }
   onTestFinished(async () => {
     vi.useRealTimers();
     await receiver.stop();

@@ -199,6 +199,16 @@ test("one timer waits for the earliest due time, and moves when that does", asyn
   expect(one.clock.scheduled()).toEqual([]);
 });
 
+test("nothing is sent before the start, also when messages arrive, and then each of them once", async () => {
+  const one = await startScheduler(200, {}, false);
+  one.commit(2);
+  for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+  expect([one.count().queued, one.activity.isQuiet(true)]).toEqual([2, true]);
+  one.scheduler.start();
+  await until(() => one.count().delivered === 2);
+  expect(one.receiver.requests).toHaveLength(2);
+});
+
 test("a start queues what was being sent, and spaces out what is overdue, four a second, within a minute", async () => {
   for (const [count, last] of [
     [9, 2],
@@ -272,6 +282,23 @@ test("a reset stops what is under way without a record, and what is sent afterwa
   one.commit(4);
   await until(() => one.count().delivered === 4);
   expect([one.reported, one.attempts()]).toEqual([[], 4]);
+});
+
+test("a reset that the store refuses stops nothing", async () => {
+  const kept: (() => void)[] = [];
+  const one = await startScheduler((response) => void kept.push(() => response.end()), {
+    laneConnections: 1,
+  });
+  one.commit(2);
+  await until(() => kept.length === 1);
+  const refused = one.scheduler.clear(() => {
+    throw full();
+  });
+  await expect(refused).rejects.toThrow("full");
+  one.receiver.answer = 200;
+  kept[0]?.();
+  await until(() => one.count().delivered === 2);
+  expect([one.receiver.requests.length, one.attempts(), one.reported]).toEqual([2, 2, []]);
 });
 
 test("a start queues interrupted batches until none is left, a thousand messages in a turn", async () => {

@@ -5,6 +5,12 @@
  *
  * A delivery is `sending` in the store from the moment it is claimed, and has a round for as long
  * as an attempt of it is in progress: it is never claimed twice.
+ *
+ * States. Only while it is running is anything claimed; what ends is recorded in each:
+ *   new       the ports may listen already, and what was being sent before is not queued again yet
+ *   running
+ *   clearing  a reset empties the store
+ *   stopped
  */
 
 import type { Destination } from "../../domain/configuration.ts";
@@ -19,13 +25,15 @@ import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
 import { createLanes, type Lanes } from "./lanes.ts";
 import { OwnDeliveries } from "./own-deliveries.ts";
 import { maxRecordedMessages, Recorder } from "./recorder.ts";
-import { messagesOf, Rounds, type RoundsOptions } from "./rounds.ts";
+import { messagesOf } from "./round-requests.ts";
+import { Rounds, type RoundsOptions } from "./rounds.ts";
 import type { DeliveryThread } from "./delivery-thread.ts";
 import type { Trust } from "./dial.ts";
 
 /**
- * Bodies in memory of the rounds of one destination; beyond it, no more of its deliveries are
- * claimed. When those of all destinations are more, only one without any claims more.
+ * What the rounds of one destination have in memory, mostly bodies; beyond it, no more of its
+ * deliveries are claimed. When those of all destinations have more, only one without any claims
+ * more.
  */
 const maxBytesUnderWay = 32 * 1024 * 1024;
 const maxBytesOfAll = 8 * maxBytesUnderWay;
@@ -91,7 +99,7 @@ export class DeliveryScheduler {
   #kicks: Work[] = [];
   #dueTimer: { at: number; timer: ClockTimer } | null = null;
   #recordClaims: RealTimer | null = null;
-  #stopping = false;
+  #state: "new" | "running" | "clearing" | "stopped" = "new";
   #catchingUp = 0;
   /** Begins the next turn, where the last one had no room left for it. */
   #nextToClaim: DestinationId | null = null;
@@ -139,6 +147,7 @@ export class DeliveryScheduler {
   }
 
   start(): void {
+    this.#state = "running";
     this.#catchUp(this.#requeuing());
     this.spreadOverdue();
   }
@@ -170,7 +179,7 @@ export class DeliveryScheduler {
     this.#catchingUp += 1;
     const rest = async (): Promise<void> => {
       do await nextTurn();
-      while (!this.#stopping && slices.next().done !== true);
+      while (this.#state === "running" && slices.next().done !== true);
     };
     rest()
       .catch((error: unknown) => {
@@ -183,10 +192,7 @@ export class DeliveryScheduler {
       });
   }
 
-  /**
-   * Something may have become ready: checks in the next turn of the event loop. During a stop
-   * nothing more is claimed, but what ends is still recorded: the stop waits for that.
-   */
+  /** Something may have become ready: checks in the next turn of the event loop. */
   kick(origin: Origin = "own"): void {
     const isScheduled = this.#kicks.length > 0;
     if (!this.#kicks.some((kick) => kick.origin === origin || kick.origin === "own"))
@@ -196,8 +202,8 @@ export class DeliveryScheduler {
       const works = this.#kicks;
       this.#kicks = [];
       try {
-        if (this.#stopping) this.#recorder.flush();
-        else this.#pump();
+        if (this.#state === "running") this.#pump();
+        else this.#recorder.flush();
       } catch (error) {
         // The store reports its own failures, once.
         if (storeFailure(error) === null) this.#options.report(error);
@@ -210,6 +216,7 @@ export class DeliveryScheduler {
 
   onConfigurationChanged(): void {
     this.#hasUnusedLanes = true;
+    if (this.#state === "running") this.#rounds.onConfigurationChanged();
     this.kick();
   }
 
@@ -261,17 +268,20 @@ export class DeliveryScheduler {
     return configuration.destinations().filter(({ id }) => working.has(id));
   }
 
-  /** Stops all attempts without recording them, lets `empty` empty the store, and continues. */
+  /**
+   * Lets `empty` empty the store, stops all attempts without recording them, and continues. Where
+   * the store refuses, all attempts go on.
+   */
   async clear(empty: () => void): Promise<void> {
-    this.#stopping = true;
+    this.#state = "clearing";
     try {
-      await this.#rounds.abandon();
       this.#recorder.flush();
       empty();
       this.#recorder.forget();
+      await this.#rounds.abandon();
       this.#rounds.forget();
     } finally {
-      this.#stopping = false;
+      if (this.#state === "clearing") this.#state = "running";
       this.kick();
     }
   }
@@ -282,7 +292,7 @@ export class DeliveryScheduler {
    */
   async stop(): Promise<void> {
     const { activity, clock } = this.#options;
-    this.#stopping = true;
+    this.#state = "stopped";
     this.#dueTimer?.timer.cancel();
     this.#retryAfterError?.cancel();
     this.#lanes.clear();
@@ -362,10 +372,12 @@ export class DeliveryScheduler {
 
   /** Takes what it claims from the room. */
   #claim(destination: Destination, room: { messages: number; bytes: number }): void {
+    const { store, clock } = this.#options;
+    // After a sleep it has what is overdue spread out, and until that is done there is no room.
+    const now = clock.now();
     const limit = this.#room(destination);
     if (limit <= 0) return;
-    const { store, clock } = this.#options;
-    const claimed = store.claim(destination.id, clock.now(), limit, room);
+    const claimed = store.claim(destination.id, now, limit, room);
     if (claimed.length === 0) return;
     for (const delivery of claimed) {
       room.messages -= messagesOf(delivery).length;

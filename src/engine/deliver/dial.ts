@@ -41,7 +41,7 @@ export function parseTarget(text: string): Target | null {
     secure,
     host,
     port: url.port === "" ? (secure ? 443 : 80) : Number(url.port),
-    loopback: host === "localhost" || host.endsWith(".localhost"),
+    loopback: isLoopback(host),
     literal: isIP(host) !== 0,
     opening: `${requestTarget(text, url)} HTTP/1.1\r\nHost: ${url.host}\r\n`,
     authorization: authorization(text),
@@ -171,7 +171,7 @@ export function dial({ target, trust, onread, onLookup }: DialOptions): Socket {
     noDelay: true,
     onread,
     autoSelectFamily: true,
-    lookup: lookupFor(target, onLookup),
+    lookup: target.loopback ? lookupWithLoopback : lookupFor(onLookup),
     ...(target.loopback ? { autoSelectFamilyAttemptTimeout: loopbackAttemptMs } : {}),
   };
   if (!target.secure) return connectTcp(options);
@@ -185,15 +185,41 @@ export function dial({ target, trust, onread, onLookup }: DialOptions): Socket {
   });
 }
 
-function lookupFor(target: Target, onLookup: () => void): LookupFunction {
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host.endsWith(".localhost");
+}
+
+/**
+ * For requests of Node's own client: `localhost` and the names below it are loopback, whatever the
+ * machine's resolver returns.
+ */
+export const lookupWithLoopback: LookupFunction = (host, options, answer) => {
+  if (!isLoopback(host)) lookup(host, options, answer);
+  else if (options.all === true) answer(null, loopback);
+  else answer(null, "127.0.0.1", 4);
+};
+
+/** Who waits for the addresses of a host, for each lookup in progress. */
+const lookups = new Map<string, Parameters<LookupFunction>[2][]>();
+
+/**
+ * One lookup per host at a time, which all its connections wait for. A lookup runs in a thread of a
+ * small pool and cannot be cancelled: those of a host whose DNS server does not answer would take
+ * all threads from the other hosts.
+ */
+function lookupFor(onLookup: () => void): LookupFunction {
   return (host, options, answer) => {
-    if (target.loopback) {
-      answer(null, loopback);
-      return;
-    }
-    lookup(host, { ...options, all: true }, (error, addresses) => {
+    const waiting = lookups.get(host);
+    const answerOne: typeof answer = (error, addresses) => {
       if (!error) onLookup();
       answer(error, addresses);
+    };
+    if (waiting !== undefined) return void waiting.push(answerOne);
+    const all = [answerOne];
+    lookups.set(host, all);
+    lookup(host, { ...options, all: true }, (error, addresses) => {
+      lookups.delete(host);
+      for (const each of all) each(error, addresses);
     });
   };
 }

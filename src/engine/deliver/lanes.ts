@@ -102,6 +102,11 @@ class Lane {
     this.#queue.unshift(task);
   }
 
+  /** Of those that have not started. */
+  remove(tasks: ReadonlySet<LaneTask>): void {
+    this.#queue = this.#queue.filter((task) => !tasks.has(task));
+  }
+
   /** Removes what has not started. */
   clear(): void {
     this.#queue = [];

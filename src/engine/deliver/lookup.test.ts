@@ -48,6 +48,26 @@ test("a name is looked up with all of its addresses, and the look-up is a phase"
   expect(there.received[0]).toContain(`Host: shop.test:${there.port}\r\n`);
 });
 
+test("exchanges to one name share a look-up, which stays in progress when they end", async () => {
+  const there = await answering(ok);
+  const url = `http://shop.test:${there.port}/`;
+  const from = sender();
+  const first = Array.from({ length: 10 }, () => post(from, url));
+  const [, , answer] = await question();
+  for (const exchange of first) exchange.abort({ timeoutMs: 1000 });
+  for (const { done } of first) expect(await done).toMatchObject({ outcome: "timeout" });
+  const later = [post(from, url), post(sender(), url)];
+  expect(asked).toEqual([]);
+  answer(null, [{ address: "127.0.0.1", family: 4 }]);
+  for (const { done } of later) expect(await done).toMatchObject({ outcome: "answered" });
+  expect(there.sockets).toHaveLength(2);
+  expect(first.flatMap(({ phases }) => phases)).toEqual([]);
+  const next = post(sender(), url);
+  const [, , answerNext] = await question();
+  answerNext(Object.assign(new Error("none"), { code: "ENOTFOUND" }), []);
+  expect(await next.done).toMatchObject({ error: { code: "ENOTFOUND" } });
+});
+
 test.skipIf(!hasIpv6)("of several addresses, one that answers is enough", async () => {
   const there = await answering(ok);
   const exchange = post(sender(), `http://shop.test:${there.port}/`);

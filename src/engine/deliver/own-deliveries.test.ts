@@ -5,7 +5,7 @@ import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
 import type { Destination } from "../../domain/configuration.ts";
 import type { DeliveryId, DestinationId, MessageRowId } from "../../domain/ids.ts";
 import type { DeliveryState } from "../../domain/states.ts";
-import { moveTo, openTestStore, request, startOfTime } from "../../store/store.fixture.ts";
+import { attempt, moveTo, openTestStore, request, startOfTime } from "../../store/store.fixture.ts";
 import { Activity, type Origin } from "../clock/activity.ts";
 import { OwnDeliveries } from "./own-deliveries.ts";
 
@@ -30,10 +30,13 @@ function start() {
       const { message, delivery } = store.newestRows();
       return { message: message as MessageRowId, delivery: delivery as DeliveryId };
     },
-    move(delivery: DeliveryId, to: DestinationId, state: DeliveryState): void {
+    /** With an attempt, its window has begun. */
+    move(delivery: DeliveryId, to: DestinationId, state: DeliveryState, hasAttempt = false): void {
       store.claim(to, startOfTime, 100);
-      if (state !== "sending")
-        store.record([], [moveTo(delivery, state, state === "waiting" ? startOfTime + 10 : null)]);
+      if (state === "sending") return;
+      const attempts = hasAttempt ? [attempt(delivery, { status: 503 })] : [];
+      const at = state === "waiting" ? startOfTime + 10 : null;
+      store.record(attempts, [moveTo(delivery, state, at)]);
     },
   };
 }
@@ -78,19 +81,22 @@ test("an own one can be claimed up to the newest of them, and without an advance
   expect(one.own.isRunnable(on)).toBe(true);
 });
 
-test.each<[DeliveryState, at: DestinationId, isUnsettled: boolean]>([
-  ["queued", on, true],
-  ["sending", on, true],
-  ["waiting", on, true],
-  ["delivered", on, false],
-  ["queued", off, false],
-  ["sending", off, true],
-  ["waiting", off, true],
-  ["failed", off, false],
+test.each<[DeliveryState, at: DestinationId, hasAttempt: boolean, isUnsettled: boolean]>([
+  ["queued", on, false, true],
+  ["sending", on, false, true],
+  ["waiting", on, false, true],
+  ["waiting", on, true, true],
+  ["delivered", on, true, false],
+  ["queued", off, false, false],
+  ["queued", off, true, true],
+  ["sending", off, false, true],
+  ["waiting", off, false, false],
+  ["waiting", off, true, true],
+  ["failed", off, true, false],
 ])(
-  "one that is %s at destination %i, which is enabled if it is 1, can still move: %s",
+  "one that is %s at destination %i, which is enabled if it is 1, with an attempt: %s, can still move: %s",
   (...given) => {
-    const [state, to, isUnsettled] = given;
+    const [state, to, hasAttempt, isUnsettled] = given;
     for (const isLater of [false, true]) {
       const one = start();
       if (isLater) one.activity.beginAdvance();
@@ -98,7 +104,7 @@ test.each<[DeliveryState, at: DestinationId, isUnsettled: boolean]>([
       if (!isLater) one.activity.beginAdvance();
       // Nobody waits for it.
       one.commit([on], "arrival");
-      if (state !== "queued") one.move(delivery, to, state);
+      if (state !== "queued" || hasAttempt) one.move(delivery, to, state, hasAttempt);
       expect([isLater, one.own.areUnsettled()]).toEqual([isLater, isUnsettled]);
     }
   },

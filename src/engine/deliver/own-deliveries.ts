@@ -54,7 +54,10 @@ export class OwnDeliveries {
     return this.#options.store.hasRunnableUpTo(destination, this.#options.clock.now(), this.#upTo);
   }
 
-  /** Whether one is queued, sending or waiting that can still move. */
+  /**
+   * Whether one is queued, sending or waiting that can still move. At a disabled destination a batch
+   * that collects cannot, as what is queued.
+   */
   areUnsettled(): boolean {
     const { store, destinations } = this.#options;
     const enabled = new Set<DestinationId>();
@@ -67,7 +70,8 @@ export class OwnDeliveries {
       if (unsettled.length === 0) this.#later.delete(message);
       if (
         unsettled.some(
-          ({ destinationId, state }) => state !== "queued" || enabled.has(destinationId),
+          ({ destinationId, state, hasWindow }) =>
+            state === "sending" || hasWindow || enabled.has(destinationId),
         )
       )
         return true;

@@ -137,7 +137,7 @@ test("what expires in one turn has 2,000 messages at most, of all destinations t
     rooms.push([id, messages]);
     return [];
   };
-  scheduler.kick();
+  scheduler.start();
   await nextTurn();
   expect(rooms.splice(0)).toEqual([
     [1, 2000],

@@ -1,11 +1,10 @@
-import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import type { Worker } from "node:worker_threads";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { until } from "../../../test/support/running-app.ts";
 import { answering, post, receiver, stopAll } from "../../../test/support/sending.ts";
 import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
-import type { Destination, Webhook } from "../../domain/configuration.ts";
+import type { Webhook } from "../../domain/configuration.ts";
 import type { DeliveryId, WebhookId } from "../../domain/ids.ts";
 import { isProblem } from "../../domain/problem.ts";
 import { openTestStore, request, startOfTime } from "../../store/store.fixture.ts";
@@ -15,7 +14,7 @@ import { DeliveryThread } from "./delivery-thread.ts";
 import { createTrust } from "./dial.ts";
 import { Recorder } from "./recorder.ts";
 import type { AttemptTrace, DeliveryTraces } from "../traces/traces.ts";
-import { headersFor, mappedHeaders, Rounds } from "./rounds.ts";
+import { bytesOfRound, Rounds } from "./rounds.ts";
 import { createLanes } from "./lanes.ts";
 import { openConfiguration } from "../configuration.fixture.ts";
 
@@ -130,10 +129,29 @@ test("a round whose only attempt comes back unsent starts when it is sent again"
   expect(one.reported).toEqual([]);
 });
 
-test("bodies count while their round is in progress, and what waits in a lane until it is abandoned", async () => {
+test("one that comes back unsent is not sent as its destination was before", async () => {
+  const silent = await receiver({});
+  const one = startRounds({ urls: [`http://127.0.0.1:${silent.port}/`], waitMs: 1 });
+  const { id, url } = one.destination.webhooks[0]!;
+  const other = post(one.lanes.of(id).sender, url);
+  await silent.connection(0);
+  one.begin();
+  expect(one.rounds.attemptsUnderWay).toBe(1);
+  one.configuration.updateDestination(one.destination.id, { enabled: false });
+  one.rounds.onConfigurationChanged();
+  expect(one.rounds.attemptsUnderWay).toBe(1);
+  await one.activity.whenQuiet();
+  expect([one.changes(), one.rounds.bytesOfAll]).toEqual([[["queued", "disabled", null]], 0]);
+  expect([one.rounds.hasOwn, one.lanes.hasWaiting()]).toEqual([false, false]);
+  other.abort("stopped");
+});
+
+test("rounds count with their bodies while they are in progress, and what waits in a lane until it is abandoned", async () => {
   const silent = await receiver({});
   const one = startRounds({ urls: [`http://127.0.0.1:${silent.port}/`] });
   const { id, webhooks } = one.destination;
+  const bytes = (rounds: number, ofBodies: number): number[] =>
+    Array(2).fill(rounds * bytesOfRound + ofBodies) as number[];
   const state = () => [
     one.rounds.bytesUnderWay(id),
     one.rounds.bytesOfAll,
@@ -145,15 +163,15 @@ test("bodies count while their round is in progress, and what waits in a lane un
   expect(state()).toEqual([0, 0, 0, false, false, false]);
   one.begin('"one"');
   await silent.connection(0);
-  expect(state()).toEqual([5, 5, 1, true, true, false]);
+  expect(state()).toEqual([...bytes(1, 5), 1, true, true, false]);
   one.begin('"other"');
-  expect(state()).toEqual([12, 12, 1, true, true, true]);
+  expect(state()).toEqual([...bytes(2, 12), 1, true, true, true]);
   await one.rounds.abandon();
-  expect(state()).toEqual([12, 12, 0, false, true, false]);
+  expect(state()).toEqual([...bytes(2, 12), 0, false, true, false]);
   one.rounds.forget();
   expect(state()).toEqual([0, 0, 0, false, false, false]);
   one.begin('"last"');
-  expect(state()).toEqual([6, 6, 1, true, true, false]);
+  expect(state()).toEqual([...bytes(1, 6), 1, true, true, false]);
   await silent.connection(1);
   silent.sockets[1]?.destroy();
   await one.activity.whenQuiet();
@@ -416,53 +434,4 @@ test("deliveries that are begun together are told together, with their messages"
     ["messages", expect.arrayContaining([1, 2, 3]) as number[], false],
   ]);
   await one.rounds.abandon();
-});
-
-const secretly = (sharedSecret: string | null) => ({ sharedSecret }) as Destination;
-
-test("a webhook gets the headers of its destination, signed where that has a secret, and its own", () => {
-  const webhook = { headers: { "X-Own": "1" } };
-  const usual = [
-    ["User-Agent", "Acme/1.0"],
-    ["Content-Type", "application/json"],
-  ];
-  expect(headersFor(secretly(null), webhook, "Acme")).toEqual([...usual, ["X-Own", "1"]]);
-  expect(headersFor(secretly("s"), webhook, "Acme")).toEqual([
-    ...usual,
-    ["X-Signature", { secret: "s" }],
-    ["X-Own", "1"],
-  ]);
-});
-
-test.each<[secret: string | null, signed: string | null, hasBody: boolean, left: string[]]>([
-  [null, "{}", true, ["user-agent: Acme (Actions)", "content-type: application/json"]],
-  [null, null, false, ["user-agent: Acme (Actions)"]],
-  ["s", null, false, ["user-agent: Acme (Actions)"]],
-  [
-    "s",
-    "{}",
-    true,
-    [
-      "user-agent: Acme (Actions)",
-      `x-signature: ${createHmac("sha1", "s").update("{}").digest("hex")}`,
-      "content-type: application/json",
-    ],
-  ],
-])("a mapping's request, with the secret %j over %j, has the headers it is given", (...given) => {
-  const [secret, signed, hasBody, left] = given;
-  const mapped = { headers: [], signed: signed === null ? null : Buffer.from(signed) };
-  const headersOf = (headers: [string, string][]): string[] =>
-    mappedHeaders({ ...mapped, headers }, secretly(secret), "Acme", hasBody).map((each) =>
-      each.join(": "),
-    );
-  expect(headersOf([])).toEqual(left);
-  const own: [string, string][] = [
-    ["user-agent", "undefined"],
-    ["x-signature", "mine"],
-    ["content-type", "text/plain"],
-  ];
-  expect(headersOf(own)).toEqual([
-    "x-signature: mine",
-    `content-type: ${hasBody ? "application/json" : "text/plain"}`,
-  ]);
 });

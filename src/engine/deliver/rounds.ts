@@ -9,9 +9,12 @@
  *   expired    when that time would lie beyond the window
  *   failed     when no webhook may be tried again
  *   queued     when the thread that sent an attempt has ended: nobody knows how that attempt went
+ *
+ * A round has the configuration of its start, which is when its first attempt gets a connection.
+ * Until then a change of its destination begins it again, or queues its delivery again where
+ * nothing may be sent.
  */
 
-import { createHmac } from "node:crypto";
 import type { Destination, RetryProfile, Settings, Webhook } from "../../domain/configuration.ts";
 import {
   deliveryIds,
@@ -21,7 +24,6 @@ import {
   type MessageRowId,
   type WebhookId,
 } from "../../domain/ids.ts";
-import { actionsVendor } from "../../domain/parity.ts";
 import { isRetryable, nextRoundAt, retryAfter } from "../../domain/retry.ts";
 import type { DeliveryState } from "../../domain/states.ts";
 import type { Activity, Origin, Work, Holds } from "../clock/activity.ts";
@@ -33,6 +35,13 @@ import { startAttempt, type AttemptResult, type RunningAttempt } from "./attempt
 import type { RequestHeaders } from "./exchange.ts";
 import type { EndOfTask, LaneEnd, Lanes, LaneTask } from "./lanes.ts";
 import type { Recorder } from "./recorder.ts";
+import {
+  headersFor,
+  mappedHeaders,
+  messagesOf,
+  webhooksOf,
+  withTraceparent,
+} from "./round-requests.ts";
 import type { AttemptTrace, DeliveryTraces } from "../traces/traces.ts";
 
 export type RoundsOptions = {
@@ -51,6 +60,12 @@ export type RoundsOptions = {
   /** Left out when nobody traces. */
   traces?: DeliveryTraces | undefined;
 };
+
+/**
+ * A round has at least so many bytes in memory besides its body. They count, because a webhook that
+ * hangs keeps the rounds in which its siblings have ended, also those without a body.
+ */
+export const bytesOfRound = 512;
 
 /** A receiver that answers sooner has others sent ahead. */
 const quickMs = 20;
@@ -94,13 +109,13 @@ export class Rounds {
   readonly #options: RoundsOptions;
   readonly #underWay = new Map<DeliveryId, Round>();
   readonly #bytes = new Map<DestinationId, number>();
-  /** Bodies in memory of all destinations. */
+  /** Of all destinations. */
   bytesOfAll = 0;
   readonly #attempts = new Map<RunningAttempt, Trying>();
   readonly #headers = new WeakMap<Webhook, KnownHeaders>();
   readonly #abandoned = new WeakSet<RunningAttempt>();
   /** Rounds whose attempt at a webhook waits for a connection. */
-  readonly #inLane = new Map<WebhookId, Set<Round>>();
+  readonly #inLane = new Map<WebhookId, Map<Round, LaneTask>>();
 
   constructor(options: RoundsOptions) {
     this.#options = options;
@@ -120,13 +135,14 @@ export class Rounds {
     }));
   }
 
-  /** Bodies in memory. */
+  /** Of the rounds in progress, with their bodies. */
   bytesUnderWay(destination: DestinationId): number {
     return this.#bytes.get(destination) ?? 0;
   }
 
-  #addBytes(destination: DestinationId, bytes: number): void {
-    this.#bytes.set(destination, this.bytesUnderWay(destination) + bytes);
+  #count({ destination: { id }, delivery }: Round, by: 1 | -1): void {
+    const bytes = by * (bytesOfRound + delivery.payload.length);
+    this.#bytes.set(id, this.bytesUnderWay(id) + bytes);
     this.bytesOfAll += bytes;
   }
 
@@ -142,7 +158,8 @@ export class Rounds {
   get hasOwnInLane(): boolean {
     return [...this.#inLane].some(
       ([webhook, rounds]) =>
-        this.isMoving(webhook) && [...rounds].some((round) => this.#originOf(round) === "own"),
+        this.isMoving(webhook) &&
+        [...rounds.keys()].some((round) => this.#originOf(round) === "own"),
     );
   }
 
@@ -167,7 +184,7 @@ export class Rounds {
   }
 
   #begin(delivery: ClaimedDelivery, destination: Destination): void {
-    const { configuration, activity, originOf, lanes, recorder } = this.#options;
+    const { configuration, lanes } = this.#options;
     const finished = new Set(delivery.finished);
     const webhooks = webhooksOf(delivery, destination).filter(({ id }) => !finished.has(id));
     const profile = configuration.retryProfileOf(destination);
@@ -183,16 +200,11 @@ export class Rounds {
       interrupted: false,
       notBefore: null,
     };
-    if (webhooks.length === 0) {
-      this.#change(delivery, "failed", "no_webhook_left");
-      recorder.endWhenRecorded(activity.begin(originOf(delivery.messageRow)));
-      return;
-    }
+    if (webhooks.length === 0) return this.#endWithout(round, "failed", "no_webhook_left");
     this.#underWay.set(delivery.id, round);
-    this.#addBytes(destination.id, delivery.payload.length);
+    this.#count(round, 1);
     const { vendor } = configuration.settings();
     for (const webhook of webhooks) {
-      this.#inLaneOf(webhook).add(round);
       const headers =
         delivery.mapped === undefined
           ? this.#headersOf(webhook, destination, vendor)
@@ -201,8 +213,67 @@ export class Rounds {
         url: webhook.url,
         start: (end) => this.#attempt({ round, webhook, headers, task, end }),
       };
+      this.#inLaneOf(webhook).set(round, task);
       lanes.of(webhook.id).add(task);
     }
+  }
+
+  /**
+   * Of a round that has started, what waits is not sent to a webhook that was removed, nor when its
+   * destination is off or deleted.
+   */
+  onConfigurationChanged(): void {
+    const { lanes, recorder } = this.#options;
+    const unstarted = new Set<Round>();
+    for (const [id, waiting] of this.#inLane) {
+      const outdated = [...waiting].filter(([round]) => this.#isOutdated(round, id));
+      if (outdated.length === 0) continue;
+      lanes.of(id).remove(new Set(outdated.map(([, task]) => task)));
+      for (const [round] of outdated) {
+        waiting.delete(round);
+        if (round.started === 0) unstarted.add(round);
+        else {
+          this.#endAttempt(round, id, null);
+          recorder.endWhenRecorded(this.#beginWork(round));
+        }
+      }
+    }
+    for (const round of unstarted) this.#beginAgain(round);
+  }
+
+  #isOutdated(round: Round, id: WebhookId): boolean {
+    const current = this.#current(round);
+    if (current === round.destination) return false;
+    if (round.started === 0 || current?.enabled !== true) return true;
+    return !webhooksOf(round.delivery, current).some((webhook) => webhook.id === id);
+  }
+
+  /** The same object for as long as nothing of it has changed; undefined when it is deleted. */
+  #current({ destination }: Round): Destination | undefined {
+    return this.#options.configuration.destination(destination.id);
+  }
+
+  #beginAgain(round: Round): void {
+    const current = this.#current(round);
+    this.#leave(round);
+    if (current === undefined) this.#endWithout(round, "cancelled", "destination_deleted");
+    else if (current.enabled) this.#begin(round.delivery, current);
+    else this.#endWithout(round, "queued", "disabled");
+  }
+
+  /** Without an attempt. */
+  #endWithout(round: Round, state: DeliveryState, reason: string): void {
+    this.#change(round.delivery, state, reason);
+    this.#options.recorder.endWhenRecorded(this.#beginWork(round));
+  }
+
+  #beginWork(round: Round): Work {
+    return this.#options.activity.begin(this.#originOf(round));
+  }
+
+  #leave(round: Round): void {
+    this.#underWay.delete(round.delivery.id);
+    this.#count(round, -1);
   }
 
   /** The same array for all deliveries, because the sender keeps what it makes of it. */
@@ -214,10 +285,10 @@ export class Rounds {
     return headers;
   }
 
-  #inLaneOf({ id }: Webhook): Set<Round> {
+  #inLaneOf({ id }: Webhook): Map<Round, LaneTask> {
     let rounds = this.#inLane.get(id);
     if (rounds === undefined) {
-      rounds = new Set();
+      rounds = new Map();
       this.#inLane.set(id, rounds);
     }
     return rounds;
@@ -244,15 +315,15 @@ export class Rounds {
   }
 
   #attempt({ round, webhook, headers, task, end }: Starting): void {
-    const { clock, holds, activity, lanes, recorder, traces } = this.#options;
+    const { clock, holds, lanes, recorder, traces } = this.#options;
     const { delivery, profile } = round;
     const now = clock.now();
     const windowEnd = (delivery.firstAttemptAt ?? round.startedAt ?? now) + profile.windowMs;
-    const work = activity.begin(this.#originOf(round));
+    const work = this.#beginWork(round);
     this.#inLaneOf(webhook).delete(round);
     if (now > windowEnd)
       return end(() => {
-        this.#endAttempt(round, webhook, null);
+        this.#endAttempt(round, webhook.id, null);
         recorder.endWhenRecorded(work);
         return "slow";
       });
@@ -286,8 +357,9 @@ export class Rounds {
     if (running.isUnsent) {
       round.started -= 1;
       if (round.started === 0) round.startedAt = null;
-      this.#inLaneOf(webhook).add(round);
+      this.#inLaneOf(webhook).set(round, task);
       lanes.of(webhook.id).putBack(task);
+      if (this.#current(round) !== round.destination) this.onConfigurationChanged();
       work.end();
       return "unsent";
     }
@@ -297,7 +369,7 @@ export class Rounds {
         return "slow";
       }
       round.interrupted = true;
-      this.#endAttempt(round, webhook, null);
+      this.#endAttempt(round, webhook.id, null);
       recorder.endWhenRecorded(work);
       return "slow";
     }
@@ -322,18 +394,18 @@ export class Rounds {
     };
     recorder.attempt(attempt, messagesOf(delivery));
     recorder.endWhenRecorded(work);
-    this.#endAttempt(round, webhook, attempt);
+    this.#endAttempt(round, webhook.id, attempt);
     return attempt.durationMs < quickMs ? "quick" : "slow";
   }
 
   #endAttempt(
     round: Round,
-    webhook: Webhook,
+    webhook: WebhookId,
     result: (AttemptResult & { retryable: boolean }) | null,
   ): void {
     const { delivery } = round;
     round.open -= 1;
-    if (result !== null && !result.retryable) round.finished.add(webhook.id);
+    if (result !== null && !result.retryable) round.finished.add(webhook);
     else if (round.profile.honourRetryAfter && result?.response) {
       const asked = retryAfter(result.response.head, this.#options.clock.now());
       if (asked !== null) round.notBefore = Math.max(asked, round.notBefore ?? 0);
@@ -343,8 +415,7 @@ export class Rounds {
       this.#change(delivery, "delivered", "succeeded");
     }
     if (round.open > 0) return;
-    this.#underWay.delete(delivery.id);
-    this.#addBytes(round.destination.id, -delivery.payload.length);
+    this.#leave(round);
     if (round.interrupted && !round.succeeded) this.#change(delivery, "queued", "interrupted");
     else if (!round.succeeded) this.#conclude(round);
     this.#options.traces?.endRound(delivery, round.succeeded);
@@ -352,11 +423,12 @@ export class Rounds {
   }
 
   /** Every attempt of the round has ended and none succeeded. */
-  #conclude({ delivery, destination, profile, finished, ...round }: Round): void {
+  #conclude(round: Round): void {
     const { configuration, clock } = this.#options;
+    const { delivery, profile, finished } = round;
     const startedAt = round.startedAt ?? clock.now();
     const { seed, jitter } = configuration.settings();
-    const current = configuration.destination(destination.id);
+    const current = this.#current(round);
     if (current === undefined) return this.#change(delivery, "cancelled", "destination_deleted");
     if (webhooksOf(delivery, current).every((webhook) => finished.has(webhook.id)))
       return this.#change(delivery, "failed", "not_retried");
@@ -390,52 +462,4 @@ export class Rounds {
       messagesOf(delivery),
     );
   }
-}
-
-/** After all others, unless the webhook has a `traceparent` of its own. */
-function withTraceparent(headers: RequestHeaders, { traceparent }: AttemptTrace): RequestHeaders {
-  const hasOwn = headers.some(([name]) => name.toLowerCase() === "traceparent");
-  return hasOwn ? headers : [...headers, ["traceparent", traceparent]];
-}
-
-export function headersFor(
-  { sharedSecret }: Destination,
-  webhook: Pick<Webhook, "headers">,
-  vendor: string,
-): RequestHeaders {
-  return [
-    ["User-Agent", `${vendor}/1.0`],
-    ["Content-Type", "application/json"],
-    ...(sharedSecret === null ? [] : [["X-Signature", { secret: sharedSecret }] as const]),
-    ...Object.entries(webhook.headers),
-  ] as RequestHeaders;
-}
-
-/** A mapping's request has one URL, which the event gave it; it goes through its mapping's lane. */
-function webhooksOf({ mapped }: ClaimedDelivery, { webhooks }: Destination): Webhook[] {
-  if (mapped === undefined) return webhooks;
-  const { webhookId, url } = mapped;
-  return webhooks.some(({ id }) => id === webhookId) ? [{ id: webhookId, url, headers: {} }] : [];
-}
-
-export function messagesOf({ mapped, messageRow }: ClaimedDelivery): readonly MessageRowId[] {
-  return mapped === undefined || mapped.messages.length === 0 ? [messageRow] : mapped.messages;
-}
-
-/** As the open source merges them: a mapped header replaces ours, but for the content type. */
-export function mappedHeaders(
-  { headers, signed }: Pick<NonNullable<ClaimedDelivery["mapped"]>, "headers" | "signed">,
-  { sharedSecret }: Destination,
-  vendor: string,
-  hasBody: boolean,
-): [string, string][] {
-  const merged = new Map([["user-agent", `${actionsVendor(vendor)} (Actions)`]]);
-  if (sharedSecret !== null && signed !== null)
-    merged.set("x-signature", createHmac("sha1", sharedSecret).update(signed).digest("hex"));
-  for (const [name, value] of headers) {
-    if (value === "undefined") merged.delete(name);
-    else merged.set(name, value);
-  }
-  if (hasBody) merged.set("content-type", "application/json");
-  return [...merged];
 }

@@ -155,6 +155,7 @@ test.for<Partial<Step>>([
   { headers: { "X-y": "1" } },
   { headers: Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`X-${n}`, "1"])) },
   { headers: { "X-y": "1".repeat(65_526) } },
+  { headers: { trailer: "X-y", "transfer-encoding": "gzip, Chunked" } },
 ])("a step may be %o", (step) => {
   const steps = [{ ...answer, status: undefined, ...step } as Step];
   expect(checkDraft({ steps }, present, free)).toMatchObject({ steps });
@@ -180,6 +181,10 @@ test.for<Partial<Step>>([
   { headers: { "X-y": "a\nb" } },
   { headers: Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`X-${n}`, "1"])) },
   { headers: { "X-y": "1".repeat(65_527) } },
+  { headers: { TRAILER: "X-y" } },
+  { headers: { Trailer: "X-y", "Transfer-Encoding": "gzip" } },
+  { status: 204, headers: { Trailer: "X-y", "Transfer-Encoding": "chunked" } },
+  { status: 304, headers: { Trailer: "X-y", "Transfer-Encoding": "chunked" } },
 ])("a step may not be %o, which names the step", (step) => {
   const steps = [answer, { ...answer, ...step }, answer];
   expect(checkDraft({ steps }, present, free)).toMatchObject({
@@ -216,6 +221,10 @@ test.for<[Partial<Step>, string]>([
   [{ do: "redirect", status: 200 }, "the `status` of a redirect must be from 300 to 399."],
   [{ headers: { "X a": "1", "X b": "1" } }, 'HTTP does not allow the header "X a".'],
   [{ headers: { "X-A": "1", "X b": "1" } }, 'HTTP does not allow the header "X b".'],
+  [
+    { headers: { Trailer: "X" } },
+    'the header "Trailer" needs `Transfer-Encoding: chunked` beside it, and a status that allows a body.',
+  ],
 ])("of %o the first mistake is named", ([step, sentence]) => {
   expect(checkDraft({ steps: [{ ...answer, ...step }] }, present, free)).toMatchObject({
     message: `Step 1: ${sentence}`,

@@ -126,7 +126,8 @@ function findWrong(step: Step): string | null {
   if (Buffer.byteLength(JSON.stringify(headers)) > maxHeaderBytes)
     return "`headers` takes more than 64 KB.";
   const wrongHeader = entries.map(findWrongHeader).find((wrong) => wrong !== null);
-  return wrongHeader ?? (step.do === "forward" ? findWrongForward(step) : findForwardMember(step));
+  const wrong = wrongHeader ?? findWrongTrailer(step);
+  return wrong ?? (step.do === "forward" ? findWrongForward(step) : findForwardMember(step));
 }
 
 function findForwardMember(step: Step): string | null {
@@ -202,6 +203,16 @@ function findWrongHeader([name, value]: [string, string]): string | null {
   } catch {
     return `HTTP does not allow the header ${JSON.stringify(name)}.`;
   }
+}
+
+/** Node refuses it then too, but only when it writes the answer. */
+function findWrongTrailer({ headers = {}, status }: Step): string | null {
+  const named = (name: string): string | undefined =>
+    Object.entries(headers).find(([given]) => given.toLowerCase() === name)?.[1];
+  if (named("trailer") === undefined) return null;
+  const isChunked = /(?:^|\W)chunked(?:$|\W)/i.test(named("transfer-encoding") ?? "");
+  if (isChunked && status !== 204 && status !== 304) return null;
+  return 'the header "Trailer" needs `Transfer-Encoding: chunked` beside it, and a status that allows a body.';
 }
 
 const ok: Step = { do: "answer", status: 200 };

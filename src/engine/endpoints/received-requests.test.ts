@@ -278,6 +278,18 @@ describe("the recording of received requests", () => {
     expect(cut?.body.byteLength).toBe(64 * 1024);
   });
 
+  test("says it too of a batch, whose signature covers the first element", () => {
+    const secret = { destinationId: 1 as DestinationId, name: "One", secret: "s" };
+    const received = new ReceivedRequests(endpoint, () => [secret]);
+    const signature = createHmac("sha1", "s").update('{"n":1}').digest("hex");
+    for (const body of ['[{"n":1},{"n":2}]', '[{"n":2},{"n":1}]'])
+      received.add(request(0, body, ["x-signature", signature]));
+    expect(received.list(2, null).items.map((item) => item.signature?.verifies[0]?.valid)).toEqual([
+      false,
+      true,
+    ]);
+  });
+
   test("keeps headers as they came, in order and repeated", () => {
     const received = new ReceivedRequests(endpoint, () => []);
     received.add(request(1, "", ["X-B", "1", "x-a", "2", "X-B", "3"]));

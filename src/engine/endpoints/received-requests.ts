@@ -8,6 +8,7 @@ import { createHmac } from "node:crypto";
 import type { DestinationId, EndpointId, ReceivedRequestId } from "../../domain/ids.ts";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import type { MessageFacts } from "../../domain/program.ts";
+import { coverable } from "../../domain/signature.ts";
 import { messageTypes } from "../../domain/states.ts";
 import type { ForwardedExchange, ReceivedRequest } from "../endpoint-pipeline.ts";
 import { headerPairs } from "../http-port.ts";
@@ -204,10 +205,11 @@ export class ReceivedRequests {
       ([name]) => name.toLowerCase() === "x-signature",
     )?.[1];
     if (value === undefined) return null;
+    const parts = coverable(body);
     const verifies = this.#secrets().map(({ destinationId, name, secret }) => ({
       destinationId,
       name,
-      valid: createHmac("sha1", secret).update(body).digest("hex") === value,
+      valid: parts.some((part) => createHmac("sha1", secret).update(part).digest("hex") === value),
     }));
     return { value, verifies };
   }

@@ -64,7 +64,25 @@ export type RequestFacts = {
   isSuppressed: (userId: string) => boolean;
   settings?: Pick<Settings, "contextIp" | "limitMessageIds">;
   replayOf?: MessageRowId;
+  /** Of a message that is sent again. */
+  replayed?: Replayed;
 };
+
+/**
+ * `size` is counted instead of its own, which grew by another `messageId`: 0 when the message was
+ * accepted before. `timestamp` is then the time that it got, which stays if the message gave one.
+ */
+type Replayed = { size: number; timestamp: number | null };
+
+export function replayedFrom({
+  span: { size },
+  timestamp,
+}: {
+  span: { size: number };
+  timestamp: number | null;
+}): Replayed {
+  return { size: timestamp === null ? size : 0, timestamp };
+}
 
 /** `routing` is `route` in steps. */
 export type AcceptedMessage = NewMessage & { routing: () => Routing };
@@ -175,7 +193,7 @@ function acceptMessage(
   size: number,
 ): { message: AcceptedMessage; cost: number } {
   const { source, receivedAt, destinations, seed } = facts;
-  const checked = checkMessage(item, size, frame, facts.typeFromPath);
+  const checked = checkMessage(item, facts.replayed?.size ?? size, frame, facts.typeFromPath);
   const replayOf = facts.replayOf ?? null;
   if (!checked.ok) {
     const { type, messageId, userId, anonymousId, event } = checked.seen;
@@ -284,6 +302,7 @@ function frameOf(facts: RequestFacts, root: JsonObject): RequestFrame {
     isIpOfDirect: settings.contextIp === "direct" && source.kind === "server",
     maxMessageIdLength: settings.limitMessageIds ? maxMessageIdLength : undefined,
     now: arrivalOf(facts),
+    timestampBefore: facts.replayed?.timestamp ?? null,
     correctClockSkew:
       source.correctClockSkew === "auto"
         ? { byMs: receivedAt - wallAt, wallAt, sendsNoSentAt: isGoVersion1(library) }

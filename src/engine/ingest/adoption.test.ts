@@ -28,7 +28,7 @@ function start({ db, store, restarted } = openTestStore()) {
   const commits: number[] = [];
   let refusedAt = Infinity;
   const activity = new Activity();
-  const adopt = createAdoption({
+  const { adopt, committed } = createAdoption({
     store: {
       ...store,
       commit(requests) {
@@ -45,7 +45,7 @@ function start({ db, store, restarted } = openTestStore()) {
     onCommitted: (messages) => void commits.push(messages.length),
   });
   return {
-    ...{ db, activity, adopt, commits },
+    ...{ db, activity, adopt, committed, commits },
     refuse(nth: number): void {
       refusedAt = nth;
     },
@@ -124,6 +124,23 @@ test("whoever adopts at the same time waits for the same work, and an adoption t
   one.refuse(Infinity);
   await Promise.all([one.adopt(writeKey), one.adopt(writeKey)]);
   expect([one.commits, one.accepted()]).toEqual([[50, 10], items]);
+});
+
+test("what is accepted by now is committed with the last part of its request, and the next one is checked anew", async () => {
+  const one = start();
+  for (let nth = 0; nth < 2; nth += 1) one.keep(batchOf(events(60)));
+  const adopted = one.adopt(writeKey);
+  while (one.commits.length === 0) await nextTurn();
+  await one.committed();
+  expect(one.commits).toEqual([50, 10]);
+  await adopted;
+  await one.committed();
+  one.keep(batchOf(events(60)));
+  one.refuse(6);
+  const refused = one.adopt(writeKey);
+  while (one.commits.length === 4) await nextTurn();
+  await one.committed();
+  await expect(refused).rejects.toThrow("no room");
 });
 
 test("kept requests without a message are forgotten, and those of a key without a source stay", async () => {

@@ -35,8 +35,10 @@ export function createAdoption({
   activity,
   factsOf,
   onCommitted,
-}: AdoptionOptions): (writeKey: string) => Promise<void> {
+}: AdoptionOptions) {
   const adopting = new Map<string, Promise<void>>();
+  /** The request of each key that is being accepted. */
+  const accepting = new Map<string, Promise<boolean>>();
 
   /** Null when it contains no message. */
   function requestOf(source: Source, kept: UnknownKeyRequest): AcceptedRequest | null {
@@ -73,19 +75,35 @@ export function createAdoption({
     return true;
   }
 
+  function adoptNext(writeKey: string): Promise<boolean> {
+    const request = adoptOldest(writeKey);
+    accepting.set(writeKey, request);
+    return request;
+  }
+
   async function adoptAll(writeKey: string): Promise<void> {
     const work = activity.begin();
     try {
-      while (await adoptOldest(writeKey)) await nextTurn();
+      while (await adoptNext(writeKey)) await nextTurn();
     } finally {
       work.end();
+      accepting.delete(writeKey);
       adopting.delete(writeKey);
     }
   }
 
-  return (writeKey) => {
-    const running = adopting.get(writeKey) ?? adoptAll(writeKey);
-    adopting.set(writeKey, running);
-    return running;
+  return {
+    adopt(writeKey: string): Promise<void> {
+      const running = adopting.get(writeKey) ?? adoptAll(writeKey);
+      adopting.set(writeKey, running);
+      return running;
+    },
+    /**
+     * Resolves when the requests that are being accepted now are committed, or have failed: later
+     * ones are checked anew, with who is suppressed by then.
+     */
+    async committed(): Promise<void> {
+      await Promise.allSettled(accepting.values());
+    },
   };
 }

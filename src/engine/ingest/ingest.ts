@@ -20,6 +20,7 @@ import { createPeak, createTurnBudget, wallClockNow } from "../real-time.ts";
 import {
   acceptRequest,
   recordMalformed,
+  replayedFrom,
   type AcceptedMessage,
   type AcceptedRequest,
   type RequestFacts,
@@ -101,7 +102,7 @@ export class Ingest {
   readonly #turnFor = createTurnBudget(parsedPerTurn);
   readonly #faultOf: ReturnType<typeof createFaults>;
   readonly #peak = createPeak();
-  readonly #adopt: (writeKey: string) => Promise<void>;
+  readonly #adoption: ReturnType<typeof createAdoption>;
 
   constructor(options: IngestOptions) {
     this.#options = options;
@@ -109,7 +110,7 @@ export class Ingest {
       () => options.configuration.settings().seed,
       () => options.clock.now(),
     );
-    this.#adopt = createAdoption({ ...options, factsOf: (source) => this.#facts(source) });
+    this.#adoption = createAdoption({ ...options, factsOf: (source) => this.#facts(source) });
     this.#queue = new CommitQueue({
       store: options.store,
       activity: options.activity,
@@ -143,12 +144,12 @@ export class Ingest {
 
   /** Accepts what was kept for a write key that now belongs to a source. */
   adopt(writeKey: string): Promise<void> {
-    return this.#adopt(writeKey);
+    return this.#adoption.adopt(writeKey);
   }
 
   /** Resolves when everything accepted by now is committed, or has failed. */
-  committed(): Promise<void> {
-    return this.#queue.drained();
+  async committed(): Promise<void> {
+    await Promise.all([this.#queue.drained(), this.#adoption.committed()]);
   }
 
   async replay(id: MessageRowId): Promise<{ id: MessageRowId; messageId: string } | Problem> {
@@ -210,8 +211,11 @@ export class Ingest {
       ip,
       body,
       replayOf: id,
+      replayed: replayedFrom(origin),
       arrivedFirst: origin.request,
-      ...(messageId === undefined ? {} : { arrivedAt: origin.request.receivedAt }),
+      ...(messageId === undefined
+        ? {}
+        : { arrivedAt: origin.timestamp ?? origin.request.receivedAt }),
       ...more,
     };
     const request = acceptRequest(facts, parsed);

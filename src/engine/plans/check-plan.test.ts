@@ -65,6 +65,53 @@ test("a message is checked by the rule of its type and name, else of its type, a
   expect(violated(alone, message("page", null, {}))).toEqual([]);
 });
 
+test("alternatives that are references are one violation, and what is beside them stays", () => {
+  const alternatives = {
+    // Ajv puts references without others in place, and calls those with others.
+    iban: {
+      ...{ type: "object", required: ["iban"], additionalProperties: false },
+      properties: { iban: { $ref: "#/properties/properties/definitions/text" } },
+    },
+    card: {
+      ...{ type: "object", required: ["number"], additionalProperties: false },
+      properties: { number: { type: "string" } },
+    },
+    text: { type: "string", minLength: 5 },
+  };
+  const payment = (keyword: string) => ({
+    [keyword]: ["iban", "card"].map((name) => ({
+      $ref: `#/properties/properties/definitions/${name}`,
+    })),
+    maxProperties: 1,
+  });
+  for (const keyword of ["anyOf", "oneOf"]) {
+    const properties = {
+      definitions: alternatives,
+      properties: {
+        ...{ payment: payment(keyword), total: { type: "number" } },
+        all: { items: payment(keyword) },
+      },
+    };
+    const plan = planOf([["track", "Bought", { properties: { properties } }]], {
+      onViolation: "drop-properties",
+    });
+    expect(violated(plan, bought({ payment: { iban: "1" } }))).toEqual([
+      "properties.payment fits none of the alternatives: it is an object",
+    ]);
+    const two = { payment: { iban: "12345", number: "1" }, total: "x" };
+    expect(violated(plan, bought(two))).toEqual([
+      "properties.payment fits none of the alternatives: it is an object",
+      "properties.payment must NOT have more than 1 properties, but is an object",
+      'properties.total must be number, but is the string "x"',
+    ]);
+    // Of so many only the first is looked for.
+    const all = Array.from({ length: 10_000 }, () => ({ iban: "1" }));
+    expect(violated(plan, bought({ all }))).toEqual([
+      "properties.all[0] fits none of the alternatives: it is an object",
+    ]);
+  }
+});
+
 test("of several versions the one that the message names is asked, and else the oldest", () => {
   const plan = planOf([
     ["track", "Bought", wants("third"), 3],

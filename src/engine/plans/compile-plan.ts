@@ -158,7 +158,7 @@ export function compileRule(rule: PlanRule): CompiledRule | string {
   const schema = cleaned(rule.schema);
   try {
     throwIfNoSchema(draft, schema);
-    const compiled = createCompiler(draft, schema).compile(schema);
+    const compiled = createCompiler(draft, schema, { verbose: true }).compile(schema);
     let complete: ValidateFunction | null = null;
     return {
       ...rule,

@@ -365,7 +365,7 @@ class Check {
       this.#violations.push({ path: "", message: sentence });
       return;
     }
-    for (const { violation, remove } of violationsOf(validate.errors ?? [], message)) {
+    for (const { violation, remove } of violationsOf(validate, message)) {
       this.#violations.push(violation);
       if (this.#plan.onViolation === "drop-properties" && remove !== null) this.#drop(remove);
     }

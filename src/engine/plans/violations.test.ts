@@ -3,10 +3,12 @@ import { expect, test } from "vitest";
 import type { Json, JsonObject } from "../../domain/json.ts";
 import { violationsOf } from "./violations.ts";
 
+const found = (errors: ErrorObject[], of: JsonObject = message) =>
+  violationsOf({ schema: {}, errors }, of);
 const message = { properties: { total: "12", items: [] }, traits: {}, context: {} };
 
 const removedFor = (error: Pick<ErrorObject, "keyword" | "instancePath" | "params">) =>
-  violationsOf([{ schemaPath: "#", ...error }], message).map(({ remove }) => remove);
+  found([{ schemaPath: "#", ...error }]).map(({ remove }) => remove);
 
 test.each<[string, string, Record<string, string>, string[] | null]>([
   ["type", "/properties/total", { type: "number" }, ["properties", "total"]],
@@ -26,8 +28,8 @@ test("a long sentence ends after 300 characters, and the same one is there once"
     ...{ keyword: "pattern", instancePath: "/properties/total", schemaPath: "#" },
     params: { pattern: "x".repeat(400) },
   };
-  const found = violationsOf([error, error], message);
-  expect(found.map(({ violation }) => violation.message.length)).toEqual([300]);
+  const once = found([error, error]);
+  expect(once.map(({ violation }) => violation.message.length)).toEqual([300]);
 });
 
 test.each<[keyword: string, params: object, value: Json | undefined, sentence: string]>([
@@ -73,7 +75,7 @@ test.each<[keyword: string, params: object, value: Json | undefined, sentence: s
 ])("%s with %j says that %j", (keyword, params, value, sentence) => {
   const error = { keyword, params, instancePath: "/properties/p", schemaPath: "#" };
   const properties: JsonObject = value === undefined ? {} : { p: value };
-  expect(violationsOf([error], { properties })).toMatchObject([
+  expect(found([error], { properties })).toMatchObject([
     { violation: { path: "properties.p", message: sentence } },
   ]);
 });
@@ -82,15 +84,12 @@ test("violations are in the order of the checks, without those of single alterna
   const at = (instancePath: string, keyword: string, schemaPath = "#"): ErrorObject => ({
     ...{ instancePath, keyword, schemaPath, params: { passingSchemas: null } },
   });
-  const found = violationsOf(
-    [
-      at("/properties/a", "anyOf", "#/properties/anyOf"),
-      at("/properties/a", "minItems", "#/properties/anyOf/0/minItems"),
-      at("/properties/a", "minItems", "#/properties/oneOf/12/minItems"),
-      at("/properties/b", "if"),
-      at("/properties/c", "minItems"),
-    ],
-    message,
-  );
-  expect(found.map(({ violation }) => violation.path)).toEqual(["properties.a", "properties.c"]);
+  const all = found([
+    at("/properties/a", "anyOf", "#/properties/anyOf"),
+    at("/properties/a", "minItems", "#/properties/anyOf/0/minItems"),
+    at("/properties/a", "minItems", "#/properties/oneOf/12/minItems"),
+    at("/properties/b", "if"),
+    at("/properties/c", "minItems"),
+  ]);
+  expect(all.map(({ violation }) => violation.path)).toEqual(["properties.a", "properties.c"]);
 });

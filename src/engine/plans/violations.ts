@@ -1,8 +1,9 @@
 /** What ajv finds, as sentences about members of a message. */
 
-import type { ErrorObject } from "ajv";
+import type { AnySchema, ErrorObject } from "ajv";
 import { brief, type Json, type JsonObject } from "../../domain/json.ts";
 import { memberAt, memberPath } from "../../domain/member-path.ts";
+import { targetOf } from "../../domain/schema-size.ts";
 import type { PlanViolation } from "../route/decision.ts";
 
 /** Nobody reads more of one message. */
@@ -16,7 +17,12 @@ type Found = {
   remove: string[] | null;
 };
 
-export function violationsOf(errors: readonly ErrorObject[], message: JsonObject): Found[] {
+/** What a check found, with the schemas that the errors are of. */
+type Checked = { schema: AnySchema; errors?: readonly ErrorObject[] | null };
+
+export function violationsOf({ schema, errors: all }: Checked, message: JsonObject): Found[] {
+  const errors = all ?? [];
+  const isOfAlternative = alternativesIn(errors, schema as JsonObject);
   const found: Found[] = [];
   const seen = new Set<string>();
   for (const error of errors) {
@@ -40,9 +46,39 @@ export function violationsOf(errors: readonly ErrorObject[], message: JsonObject
   return found;
 }
 
-/** For `anyOf` and `oneOf`, that no alternative fits says more than what each of them wants. */
-function isOfAlternative({ schemaPath }: ErrorObject): boolean {
-  return /\/(?:anyOf|oneOf)\/\d/.test(schemaPath);
+/**
+ * For `anyOf` and `oneOf`, that no alternative fits says more than what each of them wants. An
+ * alternative may be a reference, and then no path leads through it.
+ */
+function alternativesIn(
+  errors: readonly ErrorObject[],
+  root: JsonObject,
+): (error: ErrorObject) => boolean {
+  const schemasAt = new Map<string, Set<Json>>();
+  for (const { keyword, instancePath, schema } of errors) {
+    if (keyword !== "anyOf" && keyword !== "oneOf") continue;
+    const schemas = schemasAt.get(instancePath) ?? new Set();
+    schemasAt.set(instancePath, schemas);
+    addSchemas(schema as Json, root, schemas);
+  }
+  return ({ schemaPath, instancePath, parentSchema }) => {
+    if (/\/(?:anyOf|oneOf)\/\d/.test(schemaPath)) return true;
+    if (schemasAt.size === 0) return false;
+    const tokens = instancePath.split("/");
+    return tokens.some((_, place) =>
+      schemasAt.get(tokens.slice(0, place + 1).join("/"))?.has(parentSchema as Json),
+    );
+  };
+}
+
+/** The schema and those below it, also by reference: references do not go round in a circle. */
+function addSchemas(schema: Json, root: JsonObject, to: Set<Json>): void {
+  if (typeof schema !== "object" || schema === null || to.has(schema)) return;
+  to.add(schema);
+  for (const [keyword, below] of Object.entries(schema)) {
+    const isReference = keyword === "$ref" && typeof below === "string";
+    addSchemas(isReference ? targetOf(root, below) : below, root, to);
+  }
 }
 
 function sentenceOf({ keyword, params, message }: ErrorObject, value: Json | undefined): string {

@@ -340,6 +340,24 @@ test("listeners get the changed traits, events, users and addresses, with their 
   ]);
 });
 
+test("listeners get the addresses of an anonymous profile that becomes a user's, each once", () => {
+  const { say } = startFollow();
+  const emails = (...of: string[]) => of.map((email) => ({ email, from: null }));
+  say(identify(a1, { email: "a@x" }), identify(a2, { email: "b@x" }));
+  // With one that comes later in the slice.
+  expect(say(identify({ ...ada, ...a1 }, { email: "c@x" })).changes[0]).toMatchObject({
+    emails: emails("a@x", "c@x"),
+  });
+  expect(say(page({ ...ada, ...a2 })).changes[0]).toMatchObject({ emails: emails("b@x") });
+  const a3 = { anonymousId: "a3" };
+  const within = [identify(a3, { email: "d@x" }), page({ ...ada, ...a3 })];
+  expect(say(...within).changes).toMatchObject([{ emails: emails("d@x") }]);
+  const a4 = { anonymousId: "a4" };
+  expect(say(identify(a4, { email: "d@x" }), page({ ...ada, ...a4 })).changes).toMatchObject([
+    { emails: [] },
+  ]);
+});
+
 test("a profile that is merged within a slice hands on what was heard of it, and its sources", () => {
   const both = startFollow();
   const { changes, profiles } = both.say(

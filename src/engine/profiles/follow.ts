@@ -120,7 +120,10 @@ type Change = {
   isNew: boolean;
 };
 
-type SliceStore = Pick<ProfileStore, "touch" | "knownAs" | "putSources" | "noteSeen" | "emailsOf">;
+type SliceStore = Pick<
+  ProfileStore,
+  "touch" | "knownAs" | "putSources" | "noteSeen" | "emailsOfProfile"
+>;
 
 type SeenEvent = { times: number; properties: Map<string, number> };
 
@@ -215,7 +218,16 @@ class Slice {
     const change = this.#change(profile);
     change.rejoined = true;
     if (before !== null) change.formerUserIds.add(before);
+    else this.#addEmails(change, profile);
     this.#seenOf(profile).userId = userId;
+  }
+
+  /** Those that the profile had while it was anonymous. */
+  #addEmails({ emails }: Change, profile: ProfileId): void {
+    // All of its addresses were added in this slice.
+    if (this.#created.has(profile)) return;
+    for (const email of this.#store.emailsOfProfile(profile))
+      if (!emails.some((one) => one.email === email)) emails.push({ email, from: null });
   }
 
   /** Called before `from` is merged into `into`. */
@@ -223,14 +235,16 @@ class Slice {
     const change = this.#change(into);
     change.rejoined = true;
     const { userId: former, sources } = this.#seenOf(from);
-    if (former !== null) {
-      change.formerUserIds.add(former);
-      const moved = this.#store.emailsOf(former);
-      change.emails.push(...moved.map((email) => ({ email, from: former })));
-    }
+    if (former !== null) change.formerUserIds.add(former);
     const seen = this.#seen.get(into);
     if (seen !== undefined) seen.sources = sourceSet([...seen.sources, ...sources]);
     const gone = this.#changes.get(from);
+    const moved = this.#store.emailsOfProfile(from);
+    const known = moved.length === 0 ? [] : this.#store.emailsOfProfile(into);
+    for (const email of moved) {
+      const added = gone?.emails.find((one) => one.email === email) ?? { email, from: former };
+      if (added.from !== null || !known.includes(email)) change.emails.push(added);
+    }
     for (const userId of gone?.formerUserIds ?? []) change.formerUserIds.add(userId);
     for (const name of gone?.traits ?? []) change.traits.add(name);
     for (const name of gone?.events ?? []) change.events.add(name);

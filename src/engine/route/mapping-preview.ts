@@ -8,7 +8,7 @@ import type { Destination, Mapping, Source, MappingDraft } from "../../domain/co
 import type { DestinationId, SourceId, WebhookId } from "../../domain/ids.ts";
 import { isProblem } from "../../domain/problem.ts";
 import { messageStates } from "../../domain/states.ts";
-import { acceptRequest } from "../ingest/accept.ts";
+import { acceptRequest, replayedFrom } from "../ingest/accept.ts";
 import { parseBody, parsePath, replayBody, splitTarget } from "../ingest/read-request.ts";
 import { checkMappings, mappingOf } from "../mappings.ts";
 import type { MessageSummary, QueryStore } from "../ports.ts";
@@ -57,6 +57,7 @@ export function createMappingPreview({ store, configuration }: PreviewOptions): 
         source,
         destinations: [destinationWith(mapping, source)],
         typeFromPath,
+        replayed: replayedFrom(origin),
         arrivedFirst: request,
         body,
         isSuppressed: () => false,

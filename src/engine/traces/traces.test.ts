@@ -52,16 +52,19 @@ function startTraces({
     );
     return new Response("{}");
   });
+  const reported: unknown[] = [];
   const traces = createTraces({
     collector: { url: "http://127.0.0.1:4318/v1/traces", headers: {} },
     store: { tracedMessage: message, messageIdOf: (id) => message(id)?.messageId ?? null },
     now,
     version: "1",
     log: () => {},
+    report: (error) => reported.push(error),
   });
   return {
     ...traces,
     wall,
+    reported,
     commit: (...ids: number[]) =>
       traces.committed(ids.map((id) => ({ id: id as MessageRowId }) as CommittedMessage)),
     /** All spans, each in short. */
@@ -89,6 +92,37 @@ const result = (more: Partial<AttemptResult> = {}): AttemptResult =>
     ...{ outcome: "success", response: { status: 204 }, simulated: false, durationMs: 7 },
     ...{ error: null, ...more },
   }) as AttemptResult;
+
+test("what cannot be read is reported and left out, and the rest of the traces goes on", async () => {
+  const odd = new Error("odd");
+  let isBroken = true;
+  const one = startTraces({
+    message(id) {
+      if (isBroken || id === 1) throw odd;
+      return traced;
+    },
+  });
+  one.commit(1, 2);
+  expect(one.begin(delivery, webhook)).toBeUndefined();
+  one.endRound(delivery, true);
+  expect(one.reported).toEqual([odd]);
+  isBroken = false;
+  await nextTurn();
+  await nextTurn();
+  expect(one.reported).toEqual([odd, odd]);
+  const second = { ...delivery, messageRow: 2 as MessageRowId };
+  const begun = one.begin(second, webhook);
+  isBroken = true;
+  begun?.end(result());
+  one.endRound(second, true);
+  isBroken = false;
+  one.commit(3);
+  await nextTurn();
+  expect((await one.sent()).map(({ name }) => name)).toEqual([
+    ...["ingest track", "POST", "ingest track"],
+  ]);
+  expect([one.counts().dropped, one.reported.length]).toEqual([3, 3]);
+});
 
 test("a message is a span from its arrival to its commit, with one for each decision", async () => {
   const decisions = [
@@ -144,8 +178,8 @@ test("an attempt ends after its duration, and one that an endpoint held when it 
   wall.mockReturnValue(110);
   const second = begin(delivery, { ...webhook, id: 9 as WebhookId });
   wall.mockReturnValue(130);
-  first.end(result());
-  second.end(
+  first?.end(result());
+  second?.end(
     result({
       simulated: true,
       durationMs: 5000,
@@ -153,13 +187,13 @@ test("an attempt ends after its duration, and one that an endpoint held when it 
       response: { status: 500 } as never,
     }),
   );
-  begin(delivery, webhook).end(
+  begin(delivery, webhook)?.end(
     result({ outcome: "timeout", response: null, error: { code: "late" } as never }),
   );
   endRound(delivery, false);
   const [plain, held, late, round] = await sent();
   expect(plain).toMatchObject({ name: "POST", kind: 3, ms: [100, 107], error: null });
-  expect(first.traceparent).toBe(`00-${plain?.traceId}-${plain?.spanId}-01`);
+  expect(first?.traceparent).toBe(`00-${plain?.traceId}-${plain?.spanId}-01`);
   expect(plain?.attributes).toEqual({
     ...{ "http.request.method": "POST", "url.full": "http://left-out:left-out@127.0.0.1/hook" },
     ...{ "http.response.status_code": 204, "hookyard.delivery.id": "dlv_000000005" },
@@ -205,7 +239,7 @@ test("a message that is gone has no span, and its delivery's trace is named afte
     message: (id) => (id === 1 ? null : { ...traced, messageId: "1" }),
   });
   commit(1, 2);
-  begin(delivery, webhook).end(result());
+  begin(delivery, webhook)?.end(result());
   const spans = await sent();
   expect(spans.map(({ name }) => name).toSorted()).toEqual(["POST", "ingest track"]);
   expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
@@ -213,7 +247,7 @@ test("a message that is gone has no span, and its delivery's trace is named afte
 
 test("a time that no date has is the last one", async () => {
   const { begin, sent } = startTraces({ now: () => 8.64e15 + 1 });
-  begin(delivery, webhook).end(result());
+  begin(delivery, webhook)?.end(result());
   expect((await sent())[0]?.attributes["hookyard.clock.time"]).toBe("+275760-09-13T00:00:00.000Z");
 });
 

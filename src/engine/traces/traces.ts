@@ -31,8 +31,8 @@ const arrivalsPerTurn = 64;
 
 /** What delivery needs of traces. */
 export type DeliveryTraces = {
-  /** Before an attempt is sent. */
-  begin(delivery: ClaimedDelivery, webhook: Webhook): AttemptTrace;
+  /** Before an attempt is sent. Undefined when its message cannot be read. */
+  begin(delivery: ClaimedDelivery, webhook: Webhook): AttemptTrace | undefined;
   /** After the last attempt of a round. */
   endRound(delivery: ClaimedDelivery, succeeded: boolean): void;
   /** The rounds in progress are abandoned. */
@@ -56,6 +56,7 @@ export function createTraces({
   now,
   version,
   log,
+  report,
 }: {
   collector: Collector;
   store: TraceStore;
@@ -63,6 +64,7 @@ export function createTraces({
   now: () => number;
   version: string;
   log: (sentence: string) => void;
+  report: (error: unknown) => void;
 }): Traces {
   const exporter = new SpanExporter({ collector, version, log });
   const arrivals: { id: MessageRowId; committedAt: number }[] = [];
@@ -70,19 +72,31 @@ export function createTraces({
   /** The rounds in progress: when, in real time, their first attempt began. */
   const rounds = new Map<DeliveryId, number>();
 
+  /** A failure costs the trace a span, and nothing else. */
+  function read<Value>(from: () => Value): Value | undefined {
+    try {
+      return from();
+    } catch (error) {
+      report(error);
+      exporter.counts.dropped += 1;
+      return undefined;
+    }
+  }
+
   async function readArrivals(): Promise<void> {
     while (arrivals.length > 0) {
       await nextTurn();
       for (const { id, committedAt } of arrivals.splice(0, arrivalsPerTurn)) {
-        const message = store.tracedMessage(id);
-        if (message === null) continue;
+        const message = read(() => store.tracedMessage(id));
+        if (message === undefined || message === null) continue;
         for (const span of arrivalSpans(id, message, committedAt)) exporter.add(span);
       }
     }
     reading = null;
   }
 
-  const traceOf = (row: MessageRowId): string => traceIdOf(store.messageIdOf(row) ?? String(row));
+  const traceOf = (row: MessageRowId): string | undefined =>
+    read(() => traceIdOf(store.messageIdOf(row) ?? String(row)));
 
   return {
     committed(messages) {
@@ -96,8 +110,9 @@ export function createTraces({
     begin(delivery, webhook) {
       const startedAt = wallClockNow();
       const clockTime = timeText(now());
-      if (!rounds.has(delivery.id)) rounds.set(delivery.id, startedAt);
       const traceId = traceOf(delivery.messageRow);
+      if (traceId === undefined) return undefined;
+      if (!rounds.has(delivery.id)) rounds.set(delivery.id, startedAt);
       const id = spanId(`attempt ${delivery.id} ${delivery.round} ${webhook.id}`);
       return {
         traceparent: `00-${traceId}-${id}-01`,
@@ -119,8 +134,10 @@ export function createTraces({
       const startedAt = rounds.get(delivery.id);
       if (startedAt === undefined) return;
       rounds.delete(delivery.id);
+      const traceId = traceOf(delivery.messageRow);
+      if (traceId === undefined) return;
       exporter.add({
-        traceId: traceOf(delivery.messageRow),
+        traceId,
         spanId: roundOf(delivery),
         parentSpanId: rootOf(delivery.messageRow),
         name: `round ${delivery.round}`,

@@ -408,16 +408,13 @@ test("the deletion of a visitor is work until it is stored", async () => {
   await shop.activity.whenQuiet();
 });
 
-test("a closed shop, and one that was forgotten, waits for nothing, and neither does one that was stopped", async () => {
+test("a closed shop waits for nothing, and neither does one that was stopped", async () => {
   const closed = await openShop();
   closed.workspaces.closeDemo();
   expect([closed.due(), closed.next(), closed.noted]).toEqual([[], undefined, ["settings null"]]);
   closed.workspaces.start();
   closed.workspaces.followClock();
   expect(closed.due()).toEqual([]);
-  const forgotten = await openShop();
-  forgotten.workspaces.forget();
-  expect([forgotten.due(), forgotten.next(), forgotten.noted]).toEqual([[], undefined, []]);
   const stopped = await openShop();
   stopped.workspaces.stop();
   stopped.workspaces.stop();

@@ -78,8 +78,6 @@ type RunningWorkspaces = Workspaces & {
   stop(): void;
   /** The clock was set, or an advance has ended: the demo's pace follows it. */
   followClock(): void;
-  /** Everything was removed. */
-  forget(): void;
 };
 
 export function createWorkspaces(options: WorkspacesOptions): RunningWorkspaces {
@@ -150,10 +148,6 @@ export function createWorkspaces(options: WorkspacesOptions): RunningWorkspaces 
     start: traffic.start,
     stop: traffic.stop,
     followClock: traffic.followClock,
-    forget() {
-      traffic.stop();
-      store.saveDemo(null);
-    },
   };
 }
 

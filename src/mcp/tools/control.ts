@@ -2,10 +2,10 @@
 
 import { z } from "zod";
 import { durationOf } from "../../domain/message-filter.ts";
-import { webhookWithoutCredentials } from "../../domain/credentials.ts";
+import { literalsOf, urlWithoutCredentials, withKnown } from "../../domain/credentials.ts";
 import type { CallName } from "../../contract/contract.ts";
 import { Answer, facts } from "../answer.ts";
-import { defineTool, refused } from "../tool.ts";
+import { defineTool, refused, type ToolContext } from "../tool.ts";
 
 const advanceClock = defineTool({
   name: "advance_clock",
@@ -79,7 +79,7 @@ const configure = defineTool({
   name: "configure",
   title: "Create, change or delete part of the configuration",
   description:
-    'Without id: creates. With id: changes the given members; with `remove`, deletes. A list replaces the one that is there: show the object first. Members in `changes`: source {name, writeKey, mode: explain|production, deduplicate, faults, plan: {schemas: {"Order Completed": JSON Schema of its properties, identify: …}, onViolation: record|drop-properties|block, unplannedEvents: allow|record|block, unplannedProperties: allow|record|drop}, or null}; destination {name, sourceIds, webhooks: [{url, headers}], sharedSecret, enabled, retryProfile, filters: [{name, action: drop|sample|allow-properties|drop-properties, if: \'type = "track" and event = "A"\', share, properties: ["properties.email"]}]}, or of Actions {kind: "webhooks-actions", name, sourceIds, mappings: [{name, trigger: \'type = "track"\', url, method, headers, data: {id: {"@path": "$.userId"}}, batch: {enabled, size, waitMs}}]}; endpoint {name, path, steps: [{do: answer|hang|reset|…, status, times, delayMs}], after}; audience {name, rule: {trait: "plan", op: "is", value: "pro"} or {event: "A", atLeast: 2, withinDays: 7} or {all: […]}, or members: [userId], destinationIds, sync}; computed_trait {name, computation: {aggregate: count|sum|last|…, event, property}, destinationIds}; retry_profile {name, schedule, windowMs, timeoutMs, retriedStatuses}; settings {parity, seed, laneConnections, maxMessages, …}; unknown_key (id: the write key) {name} adopts it as a source.',
+    'Without id: creates. With id: changes the given members; with `remove`, deletes. A list replaces the one that is there: show the object first; credentials that it shows as left-out stay when they are repeated so. Members in `changes`: source {name, writeKey, mode: explain|production, deduplicate, faults, plan: {schemas: {"Order Completed": JSON Schema of its properties, identify: …}, onViolation: record|drop-properties|block, unplannedEvents: allow|record|block, unplannedProperties: allow|record|drop}, or null}; destination {name, sourceIds, webhooks: [{url, headers}], sharedSecret, enabled, retryProfile, filters: [{name, action: drop|sample|allow-properties|drop-properties, if: \'type = "track" and event = "A"\', share, properties: ["properties.email"]}]}, or of Actions {kind: "webhooks-actions", name, sourceIds, mappings: [{name, trigger: \'type = "track"\', url, method, headers, data: {id: {"@path": "$.userId"}}, batch: {enabled, size, waitMs}}]}; endpoint {name, path, steps: [{do: answer|hang|reset|…, status, times, delayMs}], after}; audience {name, rule: {trait: "plan", op: "is", value: "pro"} or {event: "A", atLeast: 2, withinDays: 7} or {all: […]}, or members: [userId], destinationIds, sync}; computed_trait {name, computation: {aggregate: count|sum|last|…, event, property}, destinationIds}; retry_profile {name, schedule, windowMs, timeoutMs, retriedStatuses}; settings {parity, seed, laneConnections, maxMessages, …}; unknown_key (id: the write key) {name} adopts it as a source.',
   effect: "deletes",
   schema: z.strictObject({
     kind: z.enum(Object.keys(kinds) as [keyof typeof kinds, ...(keyof typeof kinds)[]]),
@@ -95,13 +95,65 @@ const configure = defineTool({
         "invalid",
         `${kind}: ${id === undefined ? "Give an id." : "Leave the id out."}`,
       );
+    const { complete, missing } = remove
+      ? { complete: {}, missing: [] }
+      : await withCredentials({ kind, id, changes }, context.call);
+    if (missing.length > 0)
+      return refused(
+        "invalid",
+        `changes: A credential was left out, and Hookyard has none for that host. Give it: ${missing.join("; ")}.`,
+      );
     const key = kind === "unknown_key" ? "writeKey" : "id";
-    const input = { ...(remove ? {} : changes), ...(id === undefined ? {} : { [key]: id }) };
+    const input = { ...complete, ...(id === undefined ? {} : { [key]: id }) };
     const result = (await context.call(name, input as never)) as Result;
     if (remove) return new Answer().say("Deleted.");
     return described(kind, id === undefined ? "Created" : "Changed", result);
   },
 });
+
+type Changes = Record<string, unknown>;
+
+/** What `show` left out is put back: from what has the same URL, or the same name or place and host. */
+async function withCredentials(
+  { kind, id, changes }: { kind: keyof typeof kinds; id: string | undefined; changes: Changes },
+  call: ToolContext["call"],
+): Promise<{ complete: Changes; missing: string[] }> {
+  const complete = { ...changes };
+  const missing: string[] = [];
+  const lists = ["webhooks", "mappings", "steps"].filter((name) => Array.isArray(changes[name]));
+  if ((kind !== "destination" && kind !== "endpoint") || lists.length === 0)
+    return { complete, missing };
+  const present: Changes =
+    id === undefined
+      ? {}
+      : await call(kind === "destination" ? "destinations.get" : "endpoints.get", { id });
+  for (const name of lists) {
+    const there = (present[name] ?? []) as Changes[];
+    complete[name] = (changes[name] as unknown[]).map((given, place) => {
+      if (typeof given !== "object" || given === null) return given;
+      const drafted = given as Changes;
+      const named = there.filter(
+        (one) => one["name"] !== undefined && one["name"] === drafted["name"],
+      );
+      const near = named.length > 0 ? named : there.slice(place, place + 1);
+      const known = [...near, ...there].map(literalsOf);
+      const { url } = literalsOf(drafted);
+      // A credential goes to no other host: an agent does not know its value.
+      const moved = near
+        .map(literalsOf)
+        .filter((each) => hostOf(each.url) === hostOf(url))
+        .map((each) => ({ ...each, url }));
+      const completed = withKnown(drafted, [...known, ...moved]);
+      missing.push(...completed.missing);
+      return completed.one;
+    });
+  }
+  return { complete, missing };
+}
+
+function hostOf(url: string): string | null {
+  return URL.canParse(url) ? new URL(url).hostname : null;
+}
 
 type Result = {
   id?: string | null;
@@ -123,7 +175,7 @@ function described(kind: keyof typeof kinds, did: string, result: Result): Answe
     .data(
       [
         facts({ name, writeKey, url, enabled }),
-        ...webhooks.map((webhook) => facts({ url: webhookWithoutCredentials(webhook).url })),
+        ...webhooks.map((webhook) => facts({ url: urlWithoutCredentials(webhook.url) })),
         ...mappings.map((one) => facts({ mapping: one.name, enabled: one.enabled })),
         ...filters.map((one) => facts({ filter: one.name, action: one.action })),
       ].filter((line) => line !== ""),
@@ -154,7 +206,7 @@ const reset = defineTool({
   name: "reset",
   title: "Delete all messages, or everything",
   description:
-    "Deletes all messages with their deliveries, or with what: everything the whole configuration too. Settings stay. It cannot be undone: use it only when the user asks for an empty Hookyard.",
+    "Deletes all messages with their deliveries, profiles, deletion requests and suppressions, or with what: everything the whole configuration too. Settings stay. It cannot be undone: use it only when the user asks for an empty Hookyard.",
   effect: "deletes",
   schema: z.strictObject({ what: z.enum(["messages", "everything"]) }),
   async run({ what }, { call }) {

@@ -6,7 +6,7 @@ import { fixes, adviceLanguages, type AdviceLanguage } from "../../domain/advice
 import {
   headerPairsWithoutCredentials,
   urlWithoutCredentials,
-  webhookWithoutCredentials,
+  withoutCredentials,
 } from "../../domain/credentials.ts";
 import { Answer, facts, maxAnswerBytes, quoted, textLines } from "../answer.ts";
 import { receiverFixes } from "../causes.ts";
@@ -112,12 +112,13 @@ const shows: Readonly<Record<string, Show>> = {
     answer.say(`${id} is a source.`).data(jsonLines(source));
   },
   dst: async (answer, { id }, { call }) => {
-    const { webhooks, ...rest } = await call("destinations.get", { id });
-    const shown = webhooks.map((webhook) => ({
-      id: webhook.id,
-      ...webhookWithoutCredentials(webhook),
-    }));
-    answer.say(`${id} is a destination.`).data(jsonLines({ ...rest, webhooks: shown }));
+    const destination = await call("destinations.get", { id });
+    const shown = {
+      ...destination,
+      mappings: destination.mappings.map(withoutCredentials),
+      webhooks: destination.webhooks.map(({ behind: _, ...one }) => withoutCredentials(one)),
+    };
+    answer.say(`${id} is a destination.`).data(jsonLines(shown));
   },
   ept: showEndpoint,
   aud: async (answer, { id }, { call }) => {
@@ -249,7 +250,10 @@ async function showEndpoint(answer: Answer, { id }: Shown, { call }: ToolContext
     .say(
       `${id} is a test endpoint. It received ${position.received} requests; the next is served by step ${position.step ?? "none"}, counted from 0.`,
     )
-    .data([facts({ name, url, tlsUrl }), ...jsonLines({ steps, after })])
+    .data([
+      facts({ name, url, tlsUrl }),
+      ...jsonLines({ steps: steps.map(withoutCredentials), after }),
+    ])
     .say("The newest requests:")
     .data(
       received.items.map(({ id: request, receivedAt, method, status, did, message, body }) =>

@@ -1,14 +1,30 @@
 /**
- * The users of a deletion request, as they are typed or pasted: one a line, or with commas between.
+ * The users of a deletion request or of a list, as they are typed or pasted: one a line, or with
+ * commas between. One in double quotes is read as JSON, and may contain commas.
  */
 
+/** A text in quotes up to the next comma or line, or whatever else stands there. */
+const part = /[^\S\n]*("(?:[^"\\\n]|\\.)*")[^\S\n]*(?=[,\n]|$)|[^,\n]+/g;
+
 export function userIdsIn(text: string): string[] {
-  const given = text
-    .split(/[\n,]/)
-    .map((userId) => userId.trim())
+  const given = [...text.matchAll(part)]
+    .map(([typed, quoted]) => (quoted && textIn(quoted)) ?? typed.trim())
     .filter((userId) => userId !== "");
   return [...new Set(given)];
 }
+
+/** Null when it is no JSON. */
+function textIn(quoted: string): string | null {
+  try {
+    return JSON.parse(quoted) as string;
+  } catch {
+    return null;
+  }
+}
+
+/** One userId as text: in quotes where it would be read as something else. */
+export const userIdText = (userId: string): string =>
+  userId === userId.trim() && !/^"|[,\r\n]/.test(userId) ? userId : JSON.stringify(userId);
 
 const most = 5000;
 const longest = 1000;

@@ -1,10 +1,102 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { hideSecrets, masked } from "../transport/secrets.ts";
-import { draftStore } from "./drafts.ts";
+import { changedAs, differing, draftStore, newId, saveDraft, shownDraft } from "./drafts.ts";
+
+type Draft = { name: string; url: string; ids: readonly string[] };
+
+const saved: Draft = { name: "Billing", url: "http://a.test", ids: ["a", "b"] };
+const lists = { ids: ["a", "b", "c", "d"] };
+const drafts = () => draftStore<Draft>("Test").getState;
 
 afterEach(() => {
   hideSecrets(false);
   vi.unstubAllGlobals();
+});
+
+test("a draft shows what others changed meanwhile, except where it was changed too", () => {
+  const getState = drafts();
+  expect(shownDraft(getState(), "dst_1", saved, lists)).toEqual(saved);
+  getState().keep("dst_1", { ...saved, url: "http://b.test", ids: ["b", "c"] }, saved);
+  const now = { name: "Bills", url: "http://a.test/2", ids: ["d", "b", "a"] };
+  const shown = shownDraft(getState(), "dst_1", now, lists);
+  expect(shown).toEqual({ name: "Bills", url: "http://b.test", ids: ["d", "b", "c"] });
+  expect(differing(shown, now)).toEqual({ url: "http://b.test", ids: ["d", "b", "c"] });
+});
+
+test("an id that no longer exists is left out of a draft", () => {
+  const getState = drafts();
+  const { keep } = getState();
+  keep("dst_1", { ...saved, ids: ["a", "b", "c"] }, saved);
+  keep(newId, { ...saved, ids: ["b", "c", "gone"] }, saved);
+  const left = { ids: ["a", "d"] };
+  const now = { ...saved, ids: ["a"] };
+  expect(shownDraft(getState(), "dst_1", now, left).ids).toEqual(["a"]);
+  expect(shownDraft(getState(), newId, { ...saved, ids: [] }, left).ids).toEqual([]);
+  // The list of those that exist may be older than what is saved.
+  expect(shownDraft(getState(), "dst_1", { ...saved, ids: ["a", "e"] }, left).ids).toEqual([
+    "a",
+    "e",
+  ]);
+});
+
+test("a draft of an earlier version of the page, which has no base, is shown as it is", () => {
+  const getState = drafts();
+  getState().keep("dst_1", { ...saved, name: "Bills" });
+  const now = { ...saved, url: "http://b.test" };
+  expect(shownDraft(getState(), "dst_1", now, lists)).toEqual({ ...saved, name: "Bills" });
+});
+
+test("an edit is taken back alone", () => {
+  const before = { ...saved, ids: ["a"] };
+  const after = { ...before, ids: ["a", "b"] };
+  const now = { name: "Bills", url: "http://b.test", ids: ["c", "b", "a"] };
+  expect(changedAs(after, before, now, lists)).toEqual({ ...now, ids: ["c", "a"] });
+  expect(changedAs(before, after, { ...now, ids: ["c"] }, lists).ids).toEqual(["c", "b"]);
+});
+
+test("what is typed while a save runs stays, and is unsaved", async () => {
+  const getState = drafts();
+  const { keep } = getState();
+  const sent = { ...saved, name: "Bills" };
+  keep("dst_1", sent, saved);
+  const held = Promise.withResolvers<void>();
+  const saving = saveDraft({ getState }, "dst_1", sent, () => held.promise);
+  keep("dst_1", { ...sent, url: "http://b.test" }, saved);
+  held.resolve();
+  await saving;
+  const typed = { ...sent, url: "http://b.test" };
+  expect(shownDraft(getState(), "dst_1", sent, lists)).toEqual(typed);
+  expect(differing(typed, sent)).toEqual({ url: "http://b.test" });
+
+  await saveDraft({ getState }, "dst_1", typed, async () => {});
+  expect(getState()).toMatchObject({ drafts: {}, bases: {} });
+});
+
+test("what is typed while a new thing is made is a draft of what was made", async () => {
+  const getState = drafts();
+  const { keep } = getState();
+  keep(newId, saved, saved);
+  const held = Promise.withResolvers<void>();
+  let isOpen = false;
+  const saving = saveDraft({ getState }, newId, saved, async () => {
+    await held.promise;
+    return { id: "dst_2", open: () => (isOpen = true) };
+  });
+  keep(newId, { ...saved, name: "Bills" }, saved);
+  held.resolve();
+  await saving;
+  expect(isOpen).toBe(true);
+  expect(Object.keys(getState().drafts)).toEqual(["dst_2"]);
+  const made = { ...saved, url: "http://a.test/" };
+  expect(shownDraft(getState(), "dst_2", made, lists)).toEqual({ ...made, name: "Bills" });
+});
+
+test("a save that is refused keeps the draft", async () => {
+  const getState = drafts();
+  getState().keep("dst_1", { ...saved, name: "" }, saved);
+  const refused = saveDraft({ getState }, "dst_1", saved, () => Promise.reject(new Error("no")));
+  await expect(refused).rejects.toThrow("no");
+  expect(getState().drafts["dst_1"]?.name).toBe("");
 });
 
 test("a draft that is edited while secrets are hidden has them after a reload", () => {
@@ -15,10 +107,10 @@ test("a draft that is edited while secrets are hidden has them after a reload", 
       setItem: (key: string, value: string) => storage.set(key, value),
     },
   });
-  const use = draftStore<{ url: string }>("Test");
+  const { keep } = drafts()();
   hideSecrets(true);
-  const draft = { url: "https://example.test/?token=s3cr3t-v4lu3" };
-  use.getState().keep("dst_1", masked(draft));
-  expect(use.getState().drafts["dst_1"]).not.toEqual(draft);
-  expect(draftStore("Test").getState().drafts).toEqual({ dst_1: draft });
+  const draft = { ...saved, url: "https://example.test/?token=s3cr3t-v4lu3" };
+  keep("dst_1", masked(draft), masked(draft));
+  expect(JSON.stringify([...storage])).not.toContain("•");
+  expect(drafts()()).toMatchObject({ drafts: { dst_1: draft }, bases: { dst_1: draft } });
 });

@@ -8,7 +8,9 @@ import { unmasked } from "../transport/secrets.ts";
 
 type DraftStore<Draft> = {
   drafts: Readonly<Record<string, Draft>>;
-  keep(id: string, draft: Draft): void;
+  /** What each was made from: only what differs from it was changed. */
+  bases: Readonly<Record<string, Draft>>;
+  keep(id: string, draft: Draft, base?: Draft): void;
   drop(id: string): void;
 };
 
@@ -21,12 +23,12 @@ let isAside = false;
  * While another pipeline is shown, whose ids are the same. Returns a function that restores them.
  */
 export function setDraftsAside(): () => void {
-  const before = [...all].map((use) => [use, use.getState().drafts] as const);
+  const before = [...all].map((use) => [use, use.getState()] as const);
   isAside = true;
-  for (const [use] of before) use.setState({ drafts: {} });
+  for (const [use] of before) use.setState({ drafts: {}, bases: {} });
   return () => {
     isAside = false;
-    for (const [use, drafts] of before) use.setState({ drafts });
+    for (const [use, { drafts, bases }] of before) use.setState({ drafts, bases });
   };
 }
 
@@ -39,23 +41,39 @@ export function draftStore<Draft>(
   stored: (draft: Draft) => Draft = (draft) => draft,
 ): UseDrafts<Draft> {
   const key = `hookyard.drafts.${name}`;
+  const basesKey = `hookyard.bases.${name}`;
   const use = create<DraftStore<Draft>>()((set, get) => {
-    const store = (drafts: Readonly<Record<string, Draft>>): void => {
-      set({ drafts });
+    const write = (to: string, drafts: Readonly<Record<string, Draft>>): void => {
       if (isAside) return;
       try {
         const kept = Object.entries(drafts).map(([id, draft]) => [id, unmasked(stored(draft))]);
-        window.sessionStorage.setItem(key, JSON.stringify(Object.fromEntries(kept)));
+        window.sessionStorage.setItem(to, JSON.stringify(Object.fromEntries(kept)));
       } catch {
         // Without room they live as long as the page.
       }
     };
+    const store = (
+      drafts: DraftStore<Draft>["drafts"],
+      bases: DraftStore<Draft>["bases"],
+    ): void => {
+      set({ drafts, bases });
+      write(key, drafts);
+      write(basesKey, bases);
+    };
     return {
       drafts: storedDrafts<Draft>(key),
-      keep: (id, draft) => store({ ...get().drafts, [id]: draft }),
+      bases: storedDrafts<Draft>(basesKey),
+      keep(id, draft, base) {
+        const { [id]: _, ...bases } = get().bases;
+        store(
+          { ...get().drafts, [id]: draft },
+          base === undefined ? bases : { ...bases, [id]: base },
+        );
+      },
       drop(id) {
         const { [id]: _, ...drafts } = get().drafts;
-        store(drafts);
+        const { [id]: __, ...bases } = get().bases;
+        store(drafts, bases);
       },
     };
   });
@@ -104,3 +122,86 @@ export function useDraftsOnlyOf(
 
 /** Of the one that does not exist yet. */
 export const newId = "new";
+
+/** The members that are lists of ids, with the ids that exist. */
+export type IdLists<Draft> = { readonly [Name in keyof Draft]?: readonly string[] };
+
+/** What an editor shows: what is saved now, with the changes of the draft. */
+export function shownDraft<Draft extends object>(
+  { drafts, bases }: Pick<DraftStore<Draft>, "drafts" | "bases">,
+  id: string,
+  saved: Draft,
+  lists: IdLists<Draft>,
+): Draft {
+  const kept = drafts[id];
+  if (kept === undefined) return saved;
+  const base = bases[id];
+  const shown =
+    id === newId || base === undefined ? { ...kept } : changedAs(base, kept, saved, lists);
+  for (const name of namesOf(lists)) {
+    const existing = new Set([...(lists[name] ?? []), ...idsOf(saved[name])]);
+    shown[name] = idsOf(shown[name]).filter((each) => existing.has(each)) as Draft[typeof name];
+  }
+  return shown;
+}
+
+/**
+ * Makes the changes that lead from one draft to another to a third one. In a list of ids, each id
+ * that was added or removed is a change.
+ */
+export function changedAs<Draft extends object>(
+  from: Draft,
+  to: Draft,
+  draft: Draft,
+  lists: IdLists<Draft>,
+): Draft {
+  const changed = { ...draft };
+  for (const name of namesOf(to)) {
+    if (isSame(from[name], to[name])) continue;
+    if (lists[name] === undefined) {
+      changed[name] = to[name];
+      continue;
+    }
+    const before = idsOf(from[name]);
+    const after = idsOf(to[name]);
+    const now = idsOf(draft[name]);
+    const stays = now.filter((each) => after.includes(each) || !before.includes(each));
+    const added = after.filter((each) => !before.includes(each) && !now.includes(each));
+    changed[name] = [...stays, ...added] as Draft[typeof name];
+  }
+  return changed;
+}
+
+/** The members that differ from what is saved. */
+export function differing<Members extends object>(
+  members: Members,
+  saved: Partial<Members>,
+): Partial<Members> {
+  const names = namesOf(members).filter((name) => !isSame(members[name], saved[name]));
+  return Object.fromEntries(names.map((name) => [name, members[name]])) as Partial<Members>;
+}
+
+const namesOf = <Members extends object>(members: Members): (keyof Members)[] =>
+  Object.keys(members) as (keyof Members)[];
+const idsOf = (ids: unknown): readonly string[] => ids as readonly string[];
+const isSame = (one: unknown, other: unknown): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);
+
+/** What a save of a new thing made, and how to go there. */
+export type Made = { id: string; open: () => void };
+
+/** What is typed while it is saved stays a draft, of what was made too. */
+export async function saveDraft<Draft>(
+  { getState }: Pick<UseDrafts<Draft>, "getState">,
+  id: string,
+  draft: Draft,
+  save: (draft: Draft) => Promise<Made | void>,
+): Promise<void> {
+  const sent = getState().drafts[id];
+  const made = await save(draft);
+  const { drafts, keep, drop } = getState();
+  const newest = drafts[id];
+  if (made !== undefined || newest === sent) drop(id);
+  if (newest !== undefined && newest !== sent) keep(made?.id ?? id, newest, draft);
+  made?.open();
+}

@@ -6,7 +6,7 @@
 import type { History, SeenAttempt } from "../run/history.ts";
 import { bytesOf, type RecordedBytes } from "../../contract/shapes.ts";
 import type { Json } from "../../domain/json.ts";
-import { sign, signatureKey } from "../../domain/signature.ts";
+import { coverable, sign, signatureKey } from "../../domain/signature.ts";
 import { lookUp, parseJsonPath } from "../file/json-path.ts";
 import { inOneLine } from "../file/members.ts";
 import { fits, isMatcher, type ExpectedValue } from "../file/matcher.ts";
@@ -56,6 +56,8 @@ type PartsClaim = {
 type RecordedParts = {
   headers: readonly [string, string][];
   body: RecordedBytes;
+  /** Of the body in bytes, where fewer may be recorded. */
+  size?: number;
   /** That of the destination. */
   secret: string | null;
 };
@@ -101,10 +103,10 @@ function asHeader(expected: ExpectedValue): ExpectedValue {
     : expected;
 }
 
-function wrongBody(claimed: Record<string, ExpectedValue> = {}, { body }: RecordedParts): Wrong[] {
+function wrongBody(claimed: Record<string, ExpectedValue> = {}, parts: RecordedParts): Wrong[] {
   const entries = Object.entries(claimed);
   if (entries.length === 0) return [];
-  const root = parseBody(body);
+  const root = parseBody(wholeBody(parts));
   return entries.flatMap(([path, expected]) => {
     const value = lookUp(root, parseJsonPath(path) ?? []);
     if (fits(value, expected)) return [];
@@ -116,6 +118,15 @@ function wrongBody(claimed: Record<string, ExpectedValue> = {}, { body }: Record
   });
 }
 
+function wholeBody({ body, size = 0 }: RecordedParts): RecordedBytes {
+  const recorded = bytesOf(body).length;
+  if (recorded < size)
+    throw new Error(
+      `Of a body of ${size.toLocaleString("en")} bytes, only the first ${recorded.toLocaleString("en")} are recorded. Send less, or expect attempts, which have the whole body of each request.`,
+    );
+  return body;
+}
+
 function parseBody(body: RecordedBytes): Json | undefined {
   try {
     return typeof body === "string" ? (JSON.parse(body) as Json) : undefined;
@@ -124,13 +135,13 @@ function parseBody(body: RecordedBytes): Json | undefined {
   }
 }
 
-function wrongSignature(
-  { signature, signedWith }: PartsClaim,
-  { headers, body, secret }: RecordedParts,
-): Wrong[] {
+function wrongSignature({ signature, signedWith }: PartsClaim, parts: RecordedParts): Wrong[] {
   if (signature === undefined && signedWith === undefined) return [];
+  const { headers, secret } = parts;
+  const signed = coverable(bytesOf(wholeBody(parts)));
   const value = headers.find(([name]) => name.toLowerCase() === "x-signature")?.[1];
-  const verifies = (key: string): boolean => value === sign(signatureKey(key), bytesOf(body));
+  const verifies = (key: string): boolean =>
+    signed.some((bytes) => value === sign(signatureKey(key), bytes));
   const actual =
     value === undefined ? "none" : secret !== null && verifies(secret) ? "valid" : "invalid";
   return [

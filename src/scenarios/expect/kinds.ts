@@ -13,13 +13,12 @@ import type {
 } from "../file/expectation-schema.ts";
 import { formatDuration } from "../file/duration.ts";
 import { durationRangeText, isWithin, rangeText } from "../file/matcher.ts";
+import { membersOf, type SeenAudience } from "../run/audiences.ts";
 import {
   allRequests,
-  membersOf,
   type SeenDelivery,
   type SeenMessage,
   type SeenRequest,
-  type SeenAudience,
   type AttemptResult,
   type SeenAttempt,
 } from "../run/history.ts";
@@ -111,7 +110,12 @@ export const deliveries: Kind<DeliveriesClaim, SeenDelivery> = {
           )),
       ...wrongInParts(
         { body },
-        { headers: [], body: delivery.details.payload, secret: secretOf(delivery.destination) },
+        {
+          headers: [],
+          body: delivery.details.payload,
+          size: delivery.details.payloadSize,
+          secret: secretOf(delivery.destination),
+        },
       ),
     ];
   },
@@ -199,7 +203,12 @@ export const requests: Kind<RequestsClaim, SeenRequest> = {
       ...(signature === undefined || signature === seen ? [] : wrong("signature", signature, seen)),
       ...wrongInParts(
         { ...claim, signature: undefined },
-        { headers: details.headers, body: details.body, secret: null },
+        {
+          headers: details.headers,
+          body: details.body,
+          size: details.bodyLength,
+          secret: null,
+        },
       ),
     ];
   },
@@ -417,6 +426,7 @@ function wrongAttempt(
       : wrongInParts(response, {
           headers: answer?.headers ?? [],
           body: answer?.body ?? "",
+          size: answer?.bodyLength ?? 0,
           secret: null,
         }).map((one) => ({
           ...one,

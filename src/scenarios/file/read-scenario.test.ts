@@ -175,6 +175,10 @@ describe("an unknown member is answered with the one that was probably meant", (
       "4:31 There is no endpoint Reciever. Did you mean Receiver?",
     ],
     [
+      `name: A\nendpoints: { Receiver: [{}] }\ndestinations:\n  D: { mappings: [{ endpoint: Reciever }] }\n${steps}`,
+      "4:31 There is no endpoint Reciever. Did you mean Receiver?",
+    ],
+    [
       "name: A\nsteps:\n  - send: { type: track, user_id: u }\n",
       "3:35 user_id is unknown. Did you mean userId? A post step sends any body.",
     ],
@@ -260,6 +264,14 @@ describe("a value that does not fit is shown beside what was expected", () => {
       "3:26 The URL must start with http:// or https://, not ftp://.",
     ],
     [
+      `name: A\ndestinations:\n  D: { mappings: [{ url: 'ftp://x' }] }\n${steps}`,
+      "3:26 The URL must start with http:// or https://, not ftp://.",
+    ],
+    [
+      `name: A\nsettings: { vendor: My Company }\n${steps}`,
+      '2:21 vendor must be a product token: letters, digits and -._ without spaces, but it is "My Company".',
+    ],
+    [
       `name: A\ndestinations:\n  D: { webhooks: [{ url: 'http://x/', headers: { X-Signature: a } }] }\n${steps}`,
       "3:63 Hookyard sets the header X-Signature itself. Remove it from the webhook.",
     ],
@@ -328,6 +340,16 @@ describe("an expectation that could be met by nothing is refused", () => {
   ])("%j", (text, problem) => {
     expect(problemsOf(text)[0]).toContain(problem);
   });
+});
+
+test("attempts are selected by the URL of a mapping, or by any that a directive makes", () => {
+  const text = (url: string): string =>
+    `name: A\ndestinations: { D: { mappings: [{ url: ${url} }] } }\nsteps:\n  - expect: { attempts: { of: { webhook: 'http://x/a' }, never: true } }\n`;
+  expect(problemsOf(text("http://x/a"))).toEqual([]);
+  expect(problemsOf(text("{ '@template': 'http://x/{{event}}' }"))).toEqual([]);
+  expect(problemsOf(text("http://x/b"))).toEqual([
+    "4:42 http://x/a is unknown. Did you mean http://x/b?",
+  ]);
 });
 
 test("where the runs of one file could differ, the file is refused", () => {

@@ -154,13 +154,19 @@ class Check {
 
   #destination(
     name: string,
-    { sources = [], webhooks = [] }: Pick<Partial<FileDestination>, "sources" | "webhooks">,
+    { sources = [], webhooks = [], mappings = [] }: Partial<FileDestination>,
     path: Path,
   ): void {
     for (const [index, source] of sources.entries())
       this.#named("source", source, [...path, "sources", index]);
     for (const [index, webhook] of webhooks.entries())
       this.#webhook(name, index, webhook, [...path, "webhooks", index]);
+    for (const [index, { endpoint, url }] of mappings.entries()) {
+      const place = [...path, "mappings", index];
+      if (endpoint !== undefined) this.#named("endpoint", endpoint, [...place, "endpoint"]);
+      const wrongUrl = typeof url === "string" ? checkWebhookUrl(url) : null;
+      if (wrongUrl !== null) this.#problem([...place, "url"], wrongUrl);
+    }
   }
 
   #computed(
@@ -260,17 +266,22 @@ class Check {
     for (const [name, place] of several(of.name, [...path, "name"]))
       this.#named("audience", name, place);
     for (const [webhook, place] of several(of.webhook, [...path, "webhook"])) {
-      if (this.#names.endpoint.includes(webhook) || this.#urls().includes(webhook)) continue;
-      this.#problem(place, unknownName(webhook, [...this.#names.endpoint, ...this.#urls()]));
+      const urls = this.#urls();
+      // A directive makes a URL of each message.
+      const isMade = isUrl(webhook) && urls.some((url) => typeof url !== "string");
+      const known = [...this.#names.endpoint, ...urls.filter((url) => typeof url === "string")];
+      if (!isMade && !known.includes(webhook)) this.#problem(place, unknownName(webhook, known));
     }
   }
 
-  #urls(): string[] {
+  /** Of webhooks and mappings. */
+  #urls(): unknown[] {
     const changes = this.#scenario.steps.flatMap((step) =>
       "change" in step ? Object.values(step.change.destinations ?? {}) : [],
     );
     return [...Object.values(this.#scenario.destinations ?? {}), ...changes].flatMap(
-      ({ webhooks = [] }) => webhooks.flatMap(({ url }) => url ?? []),
+      ({ webhooks = [], mappings = [] }) =>
+        [...webhooks, ...mappings].flatMap(({ url }) => url ?? []),
     );
   }
 

@@ -10,6 +10,9 @@ import { hangUps, signatures } from "../../receiver/request-spec.ts";
 
 const url = z.url({ protocol: /^https?$/, error: "a full http or https URL" });
 
+/** In real time, which somebody waits. */
+export const maxApartMs = 10_000;
+
 const request = members({
   url,
   method: text.optional().describe("POST when left out."),
@@ -38,7 +41,7 @@ const request = members({
   copies: whole(2, 200)
     .optional()
     .describe("So many of it, on connections that are open before the first byte is sent."),
-  apartMs: whole(0, 10_000)
+  apartMs: whole(0, maxApartMs)
     .optional()
     .describe("Between the copies: at the same time when left out."),
   tries: whole(1, 10)

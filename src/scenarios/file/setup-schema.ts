@@ -25,6 +25,7 @@ import {
 import { audienceCalls, parities } from "../../domain/configuration.ts";
 import { highestStatus, lowestStatus } from "../../domain/http-status.ts";
 import { sourceKinds, messageTypes } from "../../domain/states.ts";
+import { token } from "../../domain/webhook-rules.ts";
 import { duration } from "./matcher.ts";
 import { members } from "./members.ts";
 
@@ -378,7 +379,7 @@ export const settings = members({
   parity: oneOf(parities)
     .optional()
     .describe("hosted: as at the hosted service, of all sources and destinations too."),
-  vendor: name.optional(),
+  vendor: text.regex(token, "a product token: letters, digits and -._ without spaces").optional(),
   jitter: flag.optional(),
   laneConnections: whole(1, 64)
     .optional()

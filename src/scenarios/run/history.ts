@@ -8,7 +8,7 @@ import type { AttemptAnswer, DeliveryDetailsAnswer } from "../../contract/delive
 import type { ReceivedRequestAnswer } from "../../contract/endpoints.ts";
 import type { MessageDetailsAnswer, MessageSummaryAnswer } from "../../contract/messages.ts";
 import { messageStates, type DeliveryState, type MessageState } from "../../domain/states.ts";
-import { isObject, type Json } from "../../domain/json.ts";
+import { audienceAsOf, readAudiences, type AudienceName, type SeenAudience } from "./audiences.ts";
 import type { ScenarioPipeline } from "./pipeline.ts";
 
 export type SeenMessage = {
@@ -83,7 +83,7 @@ type Names = {
   /** The endpoint at a webhook's URL, or the URL itself. */
   webhook(url: string): string;
   endpoints(): [name: string, id: string][];
-  audiences(): { name: string; key: string }[];
+  audiences(): AudienceName[];
 };
 
 const pageSize = 1000;
@@ -94,13 +94,33 @@ export function createHistoryReader(
   names: Names,
 ): () => Promise<History> {
   const known = new Map<string, { summary: string; details: MessageDetailsAnswer }>();
+  /** Those that an answer left out. */
+  const wholeAttempts = new Map<string, AttemptAnswer>();
 
   async function detailsOf(summary: MessageSummaryAnswer): Promise<MessageDetailsAnswer> {
     const text = JSON.stringify(summary);
     const before = known.get(summary.id);
-    if (before?.summary === text) return before.details;
-    const details = await pipeline.call("messages.get", { id: summary.id });
+    if (before?.summary === text && changesShow(before.details)) return before.details;
+    const details = await withAllBytes(await pipeline.call("messages.get", { id: summary.id }));
     known.set(summary.id, { summary: text, details });
+    return details;
+  }
+
+  /** An answer of over 1 MB leaves them out. */
+  async function withAllBytes(details: MessageDetailsAnswer): Promise<MessageDetailsAnswer> {
+    for (const delivery of details.deliveries) {
+      const { id } = delivery;
+      if (delivery.payload === "" && delivery.payloadSize > 0)
+        delivery.payload = (await pipeline.call("deliveries.get", { id })).payload;
+      for (const [place, { id: attempt, leftOut }] of delivery.attempts.entries()) {
+        if (!leftOut) continue;
+        const whole =
+          wholeAttempts.get(attempt) ??
+          (await pipeline.call("deliveries.attempt", { id, attempt }));
+        wholeAttempts.set(attempt, whole);
+        delivery.attempts[place] = whole;
+      }
+    }
     return details;
   }
 
@@ -183,6 +203,17 @@ export function createHistoryReader(
       audiences,
     };
   };
+}
+
+/**
+ * Whether the summary changes with every change of a delivery. One of several can change behind
+ * another, and the payload of a batch grows with other messages.
+ */
+function changesShow({ deliveries }: MessageDetailsAnswer): boolean {
+  const waiting = deliveries.filter(({ state }) =>
+    ["queued", "sending", "waiting"].includes(state),
+  );
+  return waiting.length === 0 || (deliveries.length === 1 && deliveries[0]?.messages === undefined);
 }
 
 /** The newest first. A page stays below 1 MB, however many are asked for. */
@@ -330,7 +361,9 @@ export function asOf(history: History, moment: number): History {
     deliveries,
     requests: history.requests.filter(({ at }) => at <= moment),
     dropped: history.dropped,
-    audiences: history.audiences.map((audience) => audienceAsOf(audience, moment)),
+    audiences: history.audiences
+      .filter(({ at }) => at <= moment)
+      .map((audience) => audienceAsOf(audience, moment)),
   };
 }
 
@@ -348,81 +381,7 @@ export function momentsOf({
     for (const { endedAt } of attempts) moments.add(endedAt);
   }
   for (const { at } of requests) moments.add(at);
-  for (const { notices } of audiences) for (const { at } of notices) moments.add(at);
+  for (const audience of audiences)
+    for (const { at } of [audience, ...audience.notices]) moments.add(at);
   return [...moments].toSorted((one, other) => one - other);
-}
-
-/**
- * One change of an audience, read from the message that sent it. A deleted user is gone without a
- * message. While the clock is paused, the messages give the order.
- */
-type Notice = { at: number; ordinal: number; userId: string; change: "in" | "out" | "gone" };
-
-export type SeenAudience = { name: string; notices: Notice[]; messages: SeenMessage[] };
-
-async function readAudiences(
-  pipeline: ScenarioPipeline,
-  audiences: readonly { name: string; key: string }[],
-  messages: readonly SeenMessage[],
-): Promise<SeenAudience[]> {
-  if (audiences.length === 0) return [];
-  const gone = await readDeletions(pipeline, messages);
-  return audiences.map(({ name, key }) => {
-    const own = messages.filter((message) => message.source === name);
-    const notices = own.flatMap((message): Notice[] => {
-      const { userId } = message.details;
-      const value = traitOf(message, key);
-      return userId === null || typeof value !== "boolean"
-        ? []
-        : [{ at: message.at, ordinal: message.ordinal, userId, change: value ? "in" : "out" }];
-    });
-    return {
-      name,
-      notices: [...notices, ...gone].toSorted(
-        (one, other) => one.at - other.at || one.ordinal - other.ordinal,
-      ),
-      messages: own,
-    };
-  });
-}
-
-async function readDeletions(
-  pipeline: ScenarioPipeline,
-  messages: readonly SeenMessage[],
-): Promise<Notice[]> {
-  const { items } = await pipeline.call("deletions.list", { limit: pageSize });
-  const ordinals = new Map(messages.map(({ ordinal, details }) => [details.id, ordinal]));
-  return items.flatMap(({ requestedAt, users }) =>
-    users.map(({ userId, messageIds }): Notice => {
-      // Without a message its order within one clock time is unknown. It counts as the last.
-      const ordinal =
-        messageIds.length === 0
-          ? Number.MAX_SAFE_INTEGER
-          : Math.max(...messageIds.map((id) => ordinals.get(id) ?? 0));
-      return { at: Date.parse(requestedAt), ordinal, userId, change: "gone" };
-    }),
-  );
-}
-
-function traitOf({ details: { raw } }: SeenMessage, key: string): Json | undefined {
-  const message = typeof raw === "string" ? (JSON.parse(raw) as Json) : null;
-  const traits = isObject(message) ? message["traits"] : undefined;
-  return isObject(traits) ? traits[key] : undefined;
-}
-
-function audienceAsOf(audience: SeenAudience, moment: number): SeenAudience {
-  return {
-    ...audience,
-    notices: audience.notices.filter(({ at }) => at <= moment),
-    messages: audience.messages.filter(({ at }) => at <= moment),
-  };
-}
-
-export function membersOf({ notices }: SeenAudience): Set<string> {
-  const members = new Set<string>();
-  for (const { userId, change } of notices) {
-    if (change === "in") members.add(userId);
-    else members.delete(userId);
-  }
-  return members;
 }

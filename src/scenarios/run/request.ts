@@ -23,9 +23,10 @@ export class Requests {
     );
   }
 
-  async take({
-    request: { url, answers, body = "", headers, ...rest },
-  }: RequestStep): Promise<{ outcome: string; problem: string | null }> {
+  async take(
+    { request: { url, answers, body = "", headers, ...rest } }: RequestStep,
+    signal: AbortSignal | null,
+  ): Promise<{ outcome: string; problem: string | null }> {
     const secret = process.env["HOOKYARD_SECRET"] ?? "";
     if (
       rest.signature !== undefined &&
@@ -49,7 +50,7 @@ export class Requests {
           }),
     };
     const wire = this.#wireTo(this.fill(url));
-    const sent = await deliverRequest(wire, spec, secret);
+    const sent = await deliverRequest(wire, spec, secret, signal);
     const outcome = [...Map.groupBy(sent, answerOf)]
       .map(([answer, those]) => (those.length === 1 ? answer : `${those.length} × ${answer}`))
       .join(", ");

@@ -26,8 +26,8 @@ import { rawAt, type FileProblem, type Path } from "../file/yaml-places.ts";
 import { stepPhrase, claimPhrase } from "../report/phrases.ts";
 import type { ScenarioPipeline, RunningPipeline, StartPipeline } from "./pipeline.ts";
 import { pause } from "../../receiver/wire.ts";
-import { Session } from "./session.ts";
-import { setUp } from "./set-up.ts";
+import type { Session } from "./session.ts";
+import { startSession } from "./set-up.ts";
 import { findUnreachable } from "./reachable.ts";
 import { choosesDelivery } from "../expect/kinds.ts";
 import { meet } from "../expect/meet.ts";
@@ -46,6 +46,8 @@ export type RunOptions = {
   onReport?: ((report: ScenarioReport) => void) | undefined;
   /** Told of every step when it is over. */
   onStep?: ((step: ScenarioStepResult) => void) | undefined;
+  /** Ends the run; the promise then rejects. */
+  signal?: AbortSignal | null | undefined;
 };
 
 export function startTimeOf({ startAt }: Scenario): number {
@@ -110,35 +112,41 @@ export function firstReport({
 
 export async function runScenario({
   read,
-  pipeline,
+  pipeline: whole,
   seed,
   file,
   onReport,
   onStep,
+  signal = null,
 }: RunOptions): Promise<ScenarioReport> {
   const { scenario } = read;
+  const pipeline = untilAborted(signal, whole);
   let report = firstReport({ read, seed, file });
-  const session = await Session.start(pipeline, { ...scenario.settings, seed: report.seed });
-  const problem = await setUp(session, read);
-  if (problem !== null)
-    return unusableReport([problem], { name: scenario.name, file: report.file, seed: report.seed });
+  const session = await startSession(pipeline, read, report.seed);
+  if ("problem" in session) {
+    const { name } = scenario;
+    return unusableReport([session.problem], { name, file: report.file, seed: report.seed });
+  }
 
   let broken = false;
   const reportSteps = (steps: ScenarioStepResult[]): void => {
     report = { ...report, steps };
     onReport?.(report);
   };
-  for (const index of scenario.steps.keys()) {
-    const about = report.steps[index];
-    if (about === undefined) break;
-    reportSteps(report.steps.with(index, { ...about, state: "running" }));
-    const done: StepDone | null = broken ? null : await takeStep(read, session, index);
-    broken ||= done?.broken ?? false;
-    const result = { ...about, ...resultOf(done), elapsedMs: await session.elapsed() };
-    reportSteps(report.steps.with(index, result));
-    onStep?.(result);
+  try {
+    for (const index of scenario.steps.keys()) {
+      const about = report.steps[index];
+      if (about === undefined) break;
+      reportSteps(report.steps.with(index, { ...about, state: "running" }));
+      const done: StepDone | null = broken ? null : await takeStep(read, session, index, signal);
+      broken ||= done?.broken ?? false;
+      const result = { ...about, ...resultOf(done), elapsedMs: await session.elapsed() };
+      reportSteps(report.steps.with(index, result));
+      onStep?.(result);
+    }
+  } finally {
+    session.requests.close();
   }
-  session.requests.close();
   const { now } = await pipeline.call("clock.get", {});
   return {
     ...report,
@@ -156,34 +164,22 @@ function resultOf(
   return { state: passed ? "passed" : "failed", outcome, problem, expectations };
 }
 
-export type RunRead = Pick<RunOptions, "seed" | "file" | "onReport" | "onStep"> & {
+export type RunRead = Pick<RunOptions, "seed" | "file" | "onReport" | "onStep" | "signal"> & {
   read: ReadScenario | { problems: FileProblem[] };
   start: StartPipeline;
-  /** Ends the run; the promise then rejects. */
-  signal?: AbortSignal;
   /** Called with the pipeline, which is then left running. */
   keep?: (pipeline: RunningPipeline) => void;
 };
 
-export async function runRead({
-  read,
-  start,
-  signal,
-  keep,
-  ...options
-}: RunRead): Promise<ScenarioReport> {
+export async function runRead({ read, start, keep, ...options }: RunRead): Promise<ScenarioReport> {
   if ("problems" in read) return unusableReport(read.problems, options);
   const { name } = read.scenario;
-  const unreachable = await findUnreachable(read);
+  const unreachable = await unlessAborted(options.signal ?? null, () => findUnreachable(read));
   if (unreachable.length > 0) return unusableReport(unreachable, { ...options, name });
   const pipeline = await start({ startAt: startTimeOf(read.scenario) });
   let kept = false;
   try {
-    const report = await runScenario({
-      ...options,
-      read,
-      pipeline: signal === undefined ? pipeline : until(signal, pipeline),
-    });
+    const report = await runScenario({ ...options, read, pipeline });
     if (keep !== undefined && report.state !== "unusable") {
       kept = true;
       keep(pipeline);
@@ -194,24 +190,33 @@ export async function runRead({
   }
 }
 
+/** A call that is under way is not waited for, and an advance of the clock ends. */
+export function untilAborted(
+  signal: AbortSignal | null,
+  whole: ScenarioPipeline,
+): ScenarioPipeline {
+  if (signal === null) return whole;
+  return { call: (name, input) => unlessAborted(signal, () => whole.call(name, input, signal)) };
+}
+
 /**
- * A call that is under way is not waited for, and an advance of the clock ends. Each call listens by
- * itself: a promise for all of them would keep every answer until the end of the run.
+ * Each listens by itself: a promise for all of them would keep every answer until the end of the
+ * run.
  */
-function until(signal: AbortSignal, { call }: ScenarioPipeline): ScenarioPipeline {
-  return {
-    async call(name, input) {
-      signal.throwIfAborted();
-      const aborted = Promise.withResolvers<never>();
-      const abort = (): void => aborted.reject(signal.reason as Error);
-      signal.addEventListener("abort", abort, { once: true });
-      try {
-        return await Promise.race([call(name, input, signal), aborted.promise]);
-      } finally {
-        signal.removeEventListener("abort", abort);
-      }
-    },
-  };
+async function unlessAborted<Result>(
+  signal: AbortSignal | null,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  if (signal === null) return run();
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(signal.reason as Error);
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([run(), aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
 }
 
 /** The report of a run before its first step. */
@@ -234,17 +239,25 @@ export type StepDone = {
 
 const nothing: StepDone = { outcome: null, problem: null, expectations: [], broken: false };
 
-/** Does one step in a session; `hookyard/testing` calls it step by step. */
+/**
+ * Does one step in a session; `hookyard/testing` calls it step by step. Rejects when the signal is
+ * aborted, without waiting for somebody's receiver.
+ */
 export async function takeStep(
   read: ReadScenario,
   session: Session,
   index: number,
+  signal: AbortSignal | null = null,
 ): Promise<StepDone> {
   // The calls of a step may all be answered at once, and others wait for their turn.
   await nextTurn();
   try {
-    return { ...nothing, ...(await act(read, session, index)) };
+    return {
+      ...nothing,
+      ...(await unlessAborted(signal, () => act(read, session, index, signal))),
+    };
   } catch (error) {
+    signal?.throwIfAborted();
     const steady = await steadyOf(session);
     return {
       ...nothing,
@@ -258,6 +271,7 @@ async function act(
   read: ReadScenario,
   session: Session,
   index: number,
+  signal: AbortSignal | null,
 ): Promise<Partial<StepDone>> {
   const step = read.scenario.steps[index];
   if (step === undefined) return {};
@@ -289,9 +303,9 @@ async function act(
     return {
       outcome: `${await session.act(() => session.withDeliveries("cancel", (delivery) => choosesDelivery(step.cancel, delivery)))} cancelled`,
     };
-  if ("request" in step) return session.requests.take(step);
+  if ("request" in step) return session.requests.take(step, signal);
   if ("command" in step) return session.requests.runCommand(step);
-  if ("wait" in step) await pause(step.wait);
+  if ("wait" in step) await pause(step.wait, signal);
   if ("expect" in step)
     return {
       expectations: await resultsOf(step.expect, {
@@ -349,6 +363,9 @@ async function steadyOf(session: Session): Promise<Steady> {
 
 type Steady = (text: string) => string;
 
+/** Characters of an id that somebody draws; a shorter one can be part of any word. */
+const leastDrawn = 16;
+
 function createSteady(
   about: AnswerOf<"about.get">,
   history: Pick<History, "messages">,
@@ -358,13 +375,18 @@ function createSteady(
     (url) => new URL(url).port,
   );
   const portPattern = new RegExp(`:(?:${ports.join("|")})(?!\\d)`, "g");
-  const drawn = history.messages.filter(
-    ({ details: { messageId } }) => messageId !== "" && !isKnownId(messageId),
-  );
   return (text) => {
     let steady = text.replace(portPattern, "");
-    for (const { ordinal, details } of drawn)
-      steady = steady.replaceAll(details.messageId, `#${ordinal}`);
+    for (const { ordinal, details } of history.messages) {
+      const { messageId } = details;
+      if (messageId.length < leastDrawn || !steady.includes(messageId) || isKnownId(messageId))
+        continue;
+      const whole = new RegExp(
+        `(?<![\\p{L}\\p{N}])${RegExp.escape(messageId)}(?![\\p{L}\\p{N}])`,
+        "gu",
+      );
+      steady = steady.replace(whole, `#${ordinal}`);
+    }
     return steady;
   };
 }

@@ -31,6 +31,7 @@ export async function sendMessages(session: Session, step: SendStep): Promise<Se
 
 export async function sendBody(session: Session, step: PostStep): Promise<Sent> {
   const sender = new Sender(session, step, null);
+  session.addBody(step.post);
   await session.act(() =>
     sender.send([{ call: step.call ?? "batch", body: step.post, messages: 0 }]),
   );

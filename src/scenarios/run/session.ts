@@ -29,7 +29,9 @@ import { createHistoryReader, type History, type SeenDelivery } from "./history.
 import { Requests } from "./request.ts";
 import type { ScenarioPipeline } from "./pipeline.ts";
 
-type Computed = { kind: "audiences" | "computedTraits"; id: string; key: string; sourceId: string };
+type Computed = Pick<AnswerOf<"audiences.create">, "id" | "key" | "sourceId" | "createdAt"> & {
+  kind: "audiences" | "computedTraits";
+};
 type FileSource = NonNullable<Scenario["sources"]>[string];
 
 export class Session {
@@ -46,6 +48,7 @@ export class Session {
   readonly #webhooks = new Map<string, string>();
   readonly #read: () => Promise<History>;
   readonly #messageIds = new Set<string>();
+  readonly #bodies = new Set<string>();
   #messages = 0;
   #lastDoneAt: number;
   /** How everything stood before that. */
@@ -64,8 +67,8 @@ export class Session {
       webhook: (url) => this.#webhooks.get(url) ?? url,
       endpoints: () => [...this.#endpoints].map(([name, { id }]) => [name, id]),
       audiences: () =>
-        [...this.#computed].flatMap(([name, { kind, key }]) =>
-          kind === "audiences" ? [{ name, key }] : [],
+        [...this.#computed].flatMap(([name, { kind, key, createdAt }]) =>
+          kind === "audiences" ? [{ name, key, createdAt }] : [],
         ),
     });
   }
@@ -186,9 +189,16 @@ export class Session {
     return id;
   }
 
+  /** A body of the file that is sent as it is, with the ids in it. */
+  addBody(body: string): void {
+    this.#bodies.add(body);
+  }
+
   /** Whether the id is the same in every run. */
   isKnownId(messageId: string): boolean {
-    return this.#messageIds.has(messageId);
+    return (
+      this.#messageIds.has(messageId) || [...this.#bodies].some((body) => body.includes(messageId))
+    );
   }
 
   /**

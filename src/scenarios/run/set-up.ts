@@ -1,17 +1,34 @@
 /**
- * Creates what a scenario sets up, in the order of references. An error of the pipeline is shown at
+ * Starts a scenario's session and creates what it sets up, in the order of references. An error of the pipeline is shown at
  * its place in the file.
  */
 
 import type { ScenarioProblem } from "../../contract/scenarios.ts";
 import { sourcesOf } from "../file/references.ts";
 import type { Path } from "../file/yaml-places.ts";
-import { CallRefused } from "./pipeline.ts";
-import type { Session } from "./session.ts";
-import type { ReadScenario } from "../file/scenario-schema.ts";
+import { CallRefused, type ScenarioPipeline } from "./pipeline.ts";
+import { Session } from "./session.ts";
+import { defaultSeed, type ReadScenario } from "../file/scenario-schema.ts";
+
+/** The session, or what the pipeline refused. */
+export async function startSession(
+  pipeline: ScenarioPipeline,
+  read: ReadScenario,
+  seed = read.scenario.seed ?? defaultSeed,
+): Promise<Session | { problem: ScenarioProblem }> {
+  const { settings } = read.scenario;
+  try {
+    const session = await Session.start(pipeline, { ...settings, seed });
+    const problem = await setUp(session, read);
+    return problem === null ? session : { problem };
+  } catch (error) {
+    if (!(error instanceof CallRefused)) throw error;
+    return { problem: { ...read.file.placeOf(["settings"]), message: error.message } };
+  }
+}
 
 /** Null when all is there. */
-export async function setUp(
+async function setUp(
   session: Session,
   { scenario, file }: ReadScenario,
 ): Promise<ScenarioProblem | null> {

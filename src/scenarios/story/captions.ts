@@ -6,7 +6,8 @@
  */
 
 import { isObject, type Json } from "../../domain/json.ts";
-import { allRequests, membersOf, type History, type SeenAttempt } from "../run/history.ts";
+import { membersOf } from "../run/audiences.ts";
+import { allRequests, type History, type SeenAttempt } from "../run/history.ts";
 import type { StoryNames } from "./scenes.ts";
 
 /** A value is something that was read from the pipeline. */

@@ -57,7 +57,8 @@ type Story<Ports, Served> = {
   last: Promise<unknown>;
   /** The page that showed it has gone, and it ends soon; this keeps it. */
   keep: (() => void) | null;
-  closed: boolean;
+  /** Aborted when it is closed. */
+  end: AbortController;
 };
 
 export function createStories<Ports, Served>(options: StoriesOptions<Ports, Served>) {
@@ -94,7 +95,7 @@ export function createStories<Ports, Served>(options: StoriesOptions<Ports, Serv
       ports: undefined,
       last: Promise.resolve(),
       keep: null,
-      closed: false,
+      end: new AbortController(),
     };
     const bytes = sizeOf(story.answer);
     if (bytes > maxPlainBytes)
@@ -108,21 +109,25 @@ export function createStories<Ports, Served>(options: StoriesOptions<Ports, Serv
     if (open.size >= maxOpen)
       return conflict("too_many_stories", `${maxOpen} stories are open already. Close one.`);
     open.set(id, story);
-    const opened = await inTurn(story, () => begin(story, options));
-    if (isProblem(opened)) await close(story);
-    return opened;
+    let opened: StoryAnswer | Problem | null = null;
+    try {
+      opened = await unlessClosed(story, () => begin(story, options));
+      return opened;
+    } finally {
+      if (opened === null || isProblem(opened)) await close(story);
+    }
   }
 
   function watched(story: Story<Ports, Served>, isWatched: boolean): void {
     story.keep?.();
     story.keep =
-      isWatched || story.closed
+      isWatched || story.end.signal.aborted
         ? null
         : options.later(abandonedMs, () => void close(story).catch(options.report));
   }
 
   async function close(story: Story<Ports, Served>): Promise<void> {
-    story.closed = true;
+    story.end.abort();
     story.keep?.();
     story.keep = null;
     open.delete(story.answer.id);
@@ -144,9 +149,8 @@ export function createStories<Ports, Served>(options: StoriesOptions<Ports, Serv
     "stories.get": ({ id }) => open.get(id)?.answer ?? notFound("story", id),
     "stories.go": async ({ id, to, again }) => {
       const story = open.get(id);
-      return story === undefined
-        ? notFound("story", id)
-        : inTurn(story, () => go(story, { to, again }, options));
+      if (story === undefined) return notFound("story", id);
+      return unlessClosed(story, () => go(story, { to, again }, options));
     },
     "stories.close": async ({ id }) => {
       const story = open.get(id);
@@ -176,12 +180,23 @@ function inTurn<Ports, Served, Result>(
   return done;
 }
 
+/** The same, for what the end of the story cuts off. */
+function unlessClosed<Ports, Served>(
+  story: Story<Ports, Served>,
+  run: () => Promise<StoryAnswer | Problem>,
+): Promise<StoryAnswer | Problem> {
+  return inTurn(story, run).catch((error: unknown) => {
+    if (!story.end.signal.aborted) throw error;
+    return notFound("story", story.answer.id);
+  });
+}
+
 async function go<Ports, Served>(
   story: Story<Ports, Served>,
   { to, again }: { to: number; again: boolean },
   options: StoriesOptions<Ports, Served>,
 ): Promise<StoryAnswer | Problem> {
-  if (story.closed) return notFound("story", story.answer.id);
+  if (story.end.signal.aborted) return notFound("story", story.answer.id);
   if (to > story.scenes.length)
     return invalid(`The story has ${story.scenes.length} scenes, and ${to} is beyond the last.`);
   if (again || to < story.answer.at) {
@@ -206,11 +221,9 @@ async function begin<Ports, Served>(
   story: Story<Ports, Served>,
   { start }: Pick<StoriesOptions<Ports, Served>, "start">,
 ): Promise<StoryAnswer | Problem> {
-  const { startTimeOf, takeStep } = await import("../run/run-scenario.ts");
-  const { Session: Sessions } = await import("../run/session.ts");
-  const { setUp } = await import("../run/set-up.ts");
-  const { defaultSeed } = await import("../file/scenario-schema.ts");
-  const { read, stage, scenes } = story;
+  const { startTimeOf, takeStep, untilAborted } = await import("../run/run-scenario.ts");
+  const { startSession } = await import("../run/set-up.ts");
+  const { read, stage, scenes, end } = story;
   stage.show(null);
   await story.pipeline?.stop();
   const pipeline = await start({
@@ -219,14 +232,12 @@ async function begin<Ports, Served>(
   });
   story.pipeline = pipeline;
   story.ports = pipeline.ports;
-  story.session = await Sessions.start(pipeline, {
-    ...read.scenario.settings,
-    seed: read.scenario.seed ?? defaultSeed,
-  });
-  const problem = await setUp(story.session, read);
-  if (problem !== null) return invalid(`Line ${problem.line}: ${problem.message}`);
+  const session = await startSession(untilAborted(end.signal, pipeline), read);
+  if ("problem" in session)
+    return invalid(`Line ${session.problem.line}: ${session.problem.message}`);
+  story.session = session;
   const first = scenes[0]?.from ?? 0;
-  for (let index = 0; index < first; index += 1) await takeStep(read, story.session, index);
+  for (let index = 0; index < first; index += 1) await takeStep(read, session, index, end.signal);
   story.answer = {
     ...story.answer,
     at: 0,
@@ -239,7 +250,7 @@ async function begin<Ports, Served>(
 
 async function playScene<Ports, Served>(story: Story<Ports, Served>): Promise<void> {
   const { takeStep } = await import("../run/run-scenario.ts");
-  const { read, session, pipeline, answer } = story;
+  const { read, session, pipeline, answer, end } = story;
   const scene = story.scenes[answer.at];
   if (session === null || pipeline === null || scene === undefined) return;
   const before = session.startedAt + (await session.elapsed());
@@ -247,7 +258,7 @@ async function playScene<Ports, Served>(story: Story<Ports, Served>): Promise<vo
   // Single messages are only kept while somebody looks, and this scene's view opens afterwards.
   if (scene.open === "flow") await pipeline.call("flow.get", {});
   for (let index = scene.from; index < scene.to; index += 1) {
-    const { problem, expectations } = await takeStep(read, session, index);
+    const { problem, expectations } = await takeStep(read, session, index, end.signal);
     if (problem !== null) problems.push(problem);
     for (const { passed, text, actual } of expectations)
       if (!passed) problems.push(`Expected ${text}, but ${actual}.`);

@@ -41,8 +41,7 @@ type ProgramStep = Did & { delay?: string; times?: number; match?: { type: "dele
 type Note = (sentence: string) => void;
 
 /** A mapping made its requests. */
-export const isMapped = ({ destination, delivery }: Recorded): boolean =>
-  destination?.kind === "webhooks-actions" || delivery.messages !== undefined;
+export const isMapped = ({ delivery }: Recorded): boolean => delivery.url !== undefined;
 
 const destinationName = (recorded: Recorded): string =>
   recorded.destination?.name ?? "A deleted destination";
@@ -262,7 +261,7 @@ function stepsOf(recorded: Recorded, destination: string): Step[] {
   const messageId = message.messageId;
   const of = message.type === "delete" ? { destination } : { messageId, destination };
   const startedAt = Date.parse(delivery.attempts[0]?.startedAt ?? delivery.createdAt);
-  const steps: Step[] = sending(message, isMapped(recorded) ? "" : delivery.payload);
+  const steps: Step[] = sending(message, isMapped(recorded) ? null : delivery.payload);
   let at = startedAt;
   let window = 0;
   for (const [place, { at: time, state, reason }] of delivery.transitions.entries()) {
@@ -285,16 +284,25 @@ function stepsOf(recorded: Recorded, destination: string): Step[] {
   return steps;
 }
 
-function sending(message: MessageDetailsAnswer, body: DeliveryDetailsAnswer["payload"]): Step[] {
+/** `body` is null where a mapping made another one. */
+function sending(
+  message: MessageDetailsAnswer,
+  body: DeliveryDetailsAnswer["payload"] | null,
+): Step[] {
   const { userId, type, raw, messageId } = message;
   if (type === "delete")
     return [{ send: { type: "identify", userId } }, { delete: [userId ?? ""] }] as Step[];
   const value = objectOf(raw);
   const { writeKey: _, sentAt: __, type: ___, ...members } = value;
   const call = callTypes.find((one) => one === type) ?? "track";
+  // They name the kind of the mapping's destination, and this one is of the other kind.
+  if (body === null) {
+    delete members["integrations"];
+    if (isObject(members["context"])) delete members["context"]["integrations"];
+  }
   // What the request filled in, and filters and a plan removed, is taken from the payload, so that
   // the body is the same.
-  const payload = objectOf(body);
+  const payload = objectOf(body ?? "");
   const filled = Object.fromEntries(
     ["timestamp", "context", "properties", "traits"].flatMap((member) =>
       payload[member] === undefined ? [] : [[member, payload[member]]],

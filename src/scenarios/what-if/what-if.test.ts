@@ -335,6 +335,34 @@ describe("what if an attempt had been answered differently", () => {
     }
   });
 
+  test.each([
+    [{ integrations: { All: false, "Actions Webhook": true } }],
+    [{ context: { integrations: { All: false, "Actions Webhook": true } } }],
+  ])("of a mapping that its message names: %j", async (named) => {
+    const source = await call("sources.create", { name: "Shop", writeKey: "key-shop" });
+    const { url } = await call("endpoints.create", { name: "ads", steps: [{ do: "answer" }] });
+    const { id } = await call("destinations.create", {
+      kind: "webhooks-actions",
+      name: "Ads",
+      sourceIds: [source.id],
+      mappings: [{ name: "All", url }],
+    });
+    await call("sources.send", {
+      id: source.id,
+      type: "identify",
+      body: JSON.stringify({ userId: "u_1", messageId: "A", ...named }),
+    });
+    await call("pipeline.settle", {});
+    const expectAnswer = async (): Promise<void> => {
+      const answer = await ask(await messageOf("A"), 1, { status: 410 });
+      expect(results(answer.asItWas)).toEqual(["1 ads 200"]);
+      expect(results(answer.whatIf)).toEqual(["1 ads 410"]);
+    };
+    await expectAnswer();
+    await call("destinations.delete", { id });
+    await expectAnswer();
+  });
+
   test("is answered for four callers at once, because each takes a pipeline of its own", async () => {
     await destinationAt({ billing: [{ do: "answer" }] });
     await send("A");

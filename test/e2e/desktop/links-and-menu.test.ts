@@ -1,9 +1,12 @@
 /**
- * Links that lead outside, and the menu: the built desktop host, with the stand-in for Electron.
+ * Links that lead outside, files that macOS names, and the menu: the built desktop host, with the stand-in for Electron.
  */
 
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Browser } from "playwright-core";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vitest";
 import { launchBrowser } from "../../support/browser.ts";
 import { buildDesktop, startDesktop, type DesktopProcess } from "./desktop-process.ts";
 
@@ -93,3 +96,26 @@ test.each([
   ]);
   await page.getByRole("group", { name: "The clock" }).waitFor();
 });
+
+test.runIf(process.platform !== "win32")(
+  "a file that macOS names gets a process of its own, also when the program is started for it",
+  async () => {
+    const directory = mkdtempSync(join(tmpdir(), "hookyard-named-"));
+    onTestFinished(() => rmSync(directory, { recursive: true }));
+    const [program, named] = [join(directory, "program"), join(directory, "named")];
+    writeFileSync(program, `#!/bin/sh\necho "$@" >> "${named}"\n`, { mode: 0o755 });
+    const environment = { STAND_IN_IS_PACKAGED: "yes", STAND_IN_EXEC_PATH: program };
+    const files = (): string => (existsSync(named) ? readFileSync(named, "utf8") : "");
+
+    const started = start({ ...environment, STAND_IN_OPENS: "early.hookyard" });
+    expect(await started.ended).toEqual({ code: 0, errors: "" });
+    expect(started.called("new BrowserWindow")).toEqual([]);
+    await expect.poll(files).toBe("early.hookyard\n");
+
+    const desktop = start(environment);
+    await desktop.page();
+    desktop.tell({ tell: "open-file", file: "later.hookyard" });
+    await expect.poll(files).toBe("early.hookyard\nlater.hookyard\n");
+    expect(desktop.called("new BrowserWindow")).toHaveLength(1);
+  },
+);

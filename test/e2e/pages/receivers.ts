@@ -14,7 +14,7 @@ export function receiversPage(page: Page) {
     seed: form.getByRole("textbox", { name: "Seed" }),
     start: form.getByRole("button", { name: "Start" }),
     stop: form.getByRole("button", { name: "Stop" }),
-    secretOf: (name: string) => form.getByText(`of ${name}`),
+    secretOf: (name: string) => form.getByText(`of ${name}`, { exact: true }),
     status: page.locator(".check-score").getByRole("status"),
     group: (name: string) => list.getByRole("button", { name: new RegExp(`^${name}`) }),
     check: (id: string) => list.getByRole("button", { name: new RegExp(`^${id} `) }),

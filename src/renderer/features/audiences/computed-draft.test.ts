@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { differing } from "../../stores/drafts.ts";
 import {
   type Audience,
   changesOf,
@@ -46,6 +47,15 @@ test("a list that is too long to be shown stays until another one is typed", () 
   expect(missingInDraft(draft)).toBeNull();
   expect(changesOf(draft)).not.toHaveProperty("members");
   expect(changesOf({ ...draft, members: "ana" })).toMatchObject({ members: ["ana"] });
+});
+
+test("a fixed list stays the same while only its name changes, whatever its userIds are", () => {
+  const saved = { ...audience, rule: null, members: ["a,b", " c"] };
+  const draft = draftOf(saved);
+  expect(changesOf(draft)).toMatchObject({ members: ["a,b", " c"] });
+  expect(differing(changesOf({ ...draft, name: "VIPs" }), changesOf(draft))).toEqual({
+    name: "VIPs",
+  });
 });
 
 test("a new audience wants its first condition filled in", () => {

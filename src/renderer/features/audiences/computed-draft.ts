@@ -6,8 +6,8 @@
 import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
 import type { Aggregate, Computation, Rule, Sync } from "../../../domain/rules.ts";
 import { snakeCase } from "../../../domain/snake-case.ts";
-import { userIdsIn } from "../../kit/user-ids.ts";
-import { draftStore, type UseDrafts } from "../../stores/drafts.ts";
+import { userIdsIn, userIdText } from "../../kit/user-ids.ts";
+import { differing, draftStore, type UseDrafts } from "../../stores/drafts.ts";
 import { call } from "../../transport/transport.ts";
 import { missingIn } from "./rule-draft.ts";
 
@@ -21,11 +21,11 @@ export type ComputedKind<Saved extends Named, Draft extends CommonDraft> = {
   path: readonly string[];
   empty(destinationIds: readonly string[]): Draft;
   draftOf(saved: Saved): Draft;
-  changesOf(draft: Draft): object;
   /** What stops it from being asked about and made, apart from the name. */
   missingIn(draft: Draft): string | null;
   create(draft: Draft): Promise<{ id: string }>;
-  update(id: string, draft: Draft): Promise<unknown>;
+  /** What is the same as `before` is not sent. */
+  update(id: string, draft: Draft, before: Draft): Promise<unknown>;
   remove(id: string): Promise<unknown>;
 };
 
@@ -87,7 +87,7 @@ export function draftOf({ name, rule, sync, destinationIds, ...list }: Audience)
     name,
     by: rule === null ? "members" : "rule",
     rule: rule ?? { all: [] },
-    members: (list.members ?? []).join("\n"),
+    members: (list.members ?? []).map(userIdText).join("\n"),
     kept: list.membersLeftOut ?? 0,
     sync,
     destinationIds: [...destinationIds],
@@ -119,10 +119,10 @@ export const audienceKind: ComputedKind<Audience, AudienceDraft> = {
   path: [],
   empty: emptyDraft,
   draftOf,
-  changesOf,
   missingIn: missingInDraft,
   create: (draft) => call("audiences.create", changesOf(draft)),
-  update: (id, draft) => call("audiences.update", { id, ...changesOf(draft) }),
+  update: (id, draft, before) =>
+    call("audiences.update", { id, ...differing(changesOf(draft), changesOf(before)) }),
   remove: (id) => call("audiences.delete", { id }),
 };
 
@@ -193,10 +193,10 @@ export const traitKind: ComputedKind<ComputedTrait, TraitDraft> = {
   path: [traitsPath],
   empty: emptyTrait,
   draftOf: traitDraftOf,
-  changesOf: traitChanges,
   missingIn: ({ computation }) => missingInComputation(computation),
   create: (draft) => call("computedTraits.create", traitChanges(draft)),
-  update: (id, draft) => call("computedTraits.update", { id, ...traitChanges(draft) }),
+  update: (id, draft, before) =>
+    call("computedTraits.update", { id, ...differing(traitChanges(draft), traitChanges(before)) }),
   remove: (id) => call("computedTraits.delete", { id }),
 };
 

@@ -7,7 +7,7 @@ import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { DeleteMenu } from "../../kit/confirm-dialog.tsx";
 import { DraftForm, NameField, Step } from "../../kit/draft-form.tsx";
-import { newId } from "../../stores/drafts.ts";
+import { type Made, newId } from "../../stores/drafts.ts";
 import { usePlace } from "../../stores/place.ts";
 import { useDraft } from "../../stores/use-draft.ts";
 import { EditorPane } from "../collection/collection.tsx";
@@ -137,15 +137,15 @@ export function useComputedDraft<Saved extends Named, Draft extends CommonDraft>
   const { draft, hasDraft, drop, change, form } = useDraft(kind.useDrafts, {
     id,
     before,
-    isSame: (next) =>
-      JSON.stringify(kind.changesOf(next)) === JSON.stringify(kind.changesOf(before)),
-    async save(): Promise<(() => void) | void> {
+    lists: { destinationIds: destinations.map((each) => each.id) },
+    isSame: (one, other) => JSON.stringify(one) === JSON.stringify(other),
+    async save(sent): Promise<Made | void> {
       setShowsAll(true);
       const wrong = wrongName ?? missing;
       if (wrong !== null) throw new Error(wrong);
-      if (saved !== null) return void (await kind.update(id, draft));
-      const made: { id: string } = await Promise.race([kind.create(draft), listed(key)]);
-      return () => leaveTo([...kind.path, made.id]);
+      if (saved !== null) return void (await kind.update(id, sent, before));
+      const made: { id: string } = await Promise.race([kind.create(sent), listed(key)]);
+      return { id: made.id, open: () => leaveTo([...kind.path, made.id]) };
     },
     leave: () => leaveTo([]),
   });

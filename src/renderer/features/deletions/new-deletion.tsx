@@ -14,13 +14,13 @@ import { useLive } from "../../stores/live-data.ts";
 import { hrefTo, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { EditorPane } from "../collection/collection.tsx";
-import { userIdsIn, usersInWords, wrongUserIds } from "../../kit/user-ids.ts";
+import { userIdsIn, userIdText, usersInWords, wrongUserIds } from "../../kit/user-ids.ts";
 
 /** Details are shown for this many users. */
 const shownUsers = 12;
 
 export function NewDeletion() {
-  const given = usePlace((place) => place.query["user"] ?? "");
+  const given = usePlace((place) => userIdText(place.query["user"] ?? ""));
   const [text, setText] = useKept(`deletion of ${given}`, given);
   const [suppress, setSuppress] = useState(true);
   const [send, setSend] = useState(true);
@@ -116,7 +116,10 @@ type UsersStepProps = {
 function UsersStep({ text, userIds, wrong, onText }: UsersStepProps) {
   return (
     <Step number={1} title="Users" isDone={false}>
-      <p>Enter userIds, one per line or separated by commas.</p>
+      <p>
+        Enter userIds, one per line or separated by commas. Put one that contains a comma in double
+        quotes.
+      </p>
       <span className="field area mono user-ids">
         <textarea
           aria-label="Users"

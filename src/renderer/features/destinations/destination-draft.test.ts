@@ -2,10 +2,11 @@ import { describe, expect, test } from "vitest";
 import {
   changesOf,
   draftOf,
-  isChanged,
+  isSame,
   newDraft,
   problemsOf,
   withoutSecret,
+  withUrl,
   type Destination,
   type DestinationDraft,
 } from "./destination-draft.ts";
@@ -48,11 +49,35 @@ describe("a destination being set up", () => {
   });
 
   test("one that exists is unchanged until something is typed, and its secret stays as it is", () => {
-    expect(isChanged(draftOf(destination), destination)).toBe(false);
+    expect(isSame(draftOf(destination), draftOf(destination))).toBe(true);
     expect(changesOf(draftOf(destination))).not.toHaveProperty("sharedSecret");
-    expect(isChanged(draft({ sharedSecret: "new" }), destination)).toBe(true);
+    expect(isSame(draft({ sharedSecret: "new" }), draftOf(destination))).toBe(false);
     expect(changesOf(draft({ sharedSecret: null }))).toHaveProperty("sharedSecret", null);
-    expect(isChanged(draft({ payload: "full" }), destination)).toBe(true);
+    expect(isSame(draft({ payload: "full" }), draftOf(destination))).toBe(false);
+  });
+
+  test("one that is begun already gets the URL of a test endpoint too", () => {
+    const url = "http://endpoint.test/a";
+    const urlsOf = (each: DestinationDraft) => each.webhooks.map((webhook) => webhook.url);
+    expect(urlsOf(withUrl(newDraft([]), url))).toEqual([url]);
+    const begun = draft({ name: "Bills" });
+    const [first = ""] = urlsOf(begun);
+    expect(withUrl(begun, url)).toEqual({
+      ...begun,
+      webhooks: [...begun.webhooks, { url, headers: [] }],
+    });
+    expect(withUrl(begun, first)).toEqual(begun);
+    const headers: [string, string][] = [["X-Team", "a"]];
+    const half = draft({ webhooks: [...begun.webhooks, { url: "", headers }] });
+    expect(withUrl(half, url).webhooks[1]).toEqual({ url, headers });
+
+    const mapped = withUrl(draft({ kind: "webhooks-actions", mappings: [newMapping([])] }), url);
+    expect(mapped.mappings).toEqual([{ ...newMapping([]), url }]);
+    expect(withUrl(mapped, first).mappings.map((each) => [each.name, each.url])).toEqual([
+      ["Mapping 1", url],
+      ["Mapping 2", first],
+    ]);
+    expect(urlsOf(mapped)).toEqual([first]);
   });
 
   test("a secret that was typed is left out of what the browser stores, and only that", () => {
@@ -160,7 +185,7 @@ describe("a destination being set up", () => {
     });
     const before = { ...draftOf(actions), mappings: [] };
     const half = { ...before, mappings: [{ ...newMapping([]), data: [["", ""]] as never }] };
-    expect(isChanged(before, actions)).toBe(false);
-    expect(isChanged(half, actions)).toBe(true);
+    expect(isSame(before, draftOf(actions))).toBe(true);
+    expect(isSame(half, draftOf(actions))).toBe(false);
   });
 });

@@ -56,6 +56,26 @@ export function newDraft(
   };
 }
 
+/** A new one that sends there too: what is empty gets the URL, else one more webhook or mapping. */
+export function withUrl(draft: DestinationDraft, url: string): DestinationDraft {
+  const { kind, webhooks, mappings } = draft;
+  return kind === "webhooks"
+    ? { ...draft, webhooks: oneWith(url, webhooks, { url, headers: [] }) }
+    : { ...draft, mappings: oneWith(url, mappings, { ...newMapping(mappings), url }) };
+}
+
+function oneWith<Target extends { url: string }>(
+  url: string,
+  targets: Target[],
+  another: Target,
+): Target[] {
+  if (targets.some((each) => each.url === url)) return targets;
+  const empty = targets.findIndex((each) => each.url === "");
+  return empty === -1
+    ? [...targets, another]
+    : targets.map((each, place) => (place === empty ? { ...each, url } : each));
+}
+
 /** The kind of a new one, with what it begins with; what was typed for all kinds stays. */
 export function ofKind(
   kind: Destination["kind"],
@@ -125,11 +145,11 @@ export function changesOf({
   } satisfies Omit<InputOf<"destinations.update">, "id">;
 }
 
-export function isChanged(draft: DestinationDraft, destination: Destination): boolean {
+export function isSame(one: DestinationDraft, other: DestinationDraft): boolean {
   const typed = (each: DestinationDraft): string =>
     // A mapping also has texts that cannot be read yet.
     JSON.stringify([changesOf(each), each.mappings]);
-  return typed(draft) !== typed(draftOf(destination));
+  return typed(one) === typed(other);
 }
 
 export type DraftProblems = {

@@ -10,7 +10,7 @@ import { CheckField } from "../../kit/controls.tsx";
 import { DraftForm } from "../../kit/draft-form.tsx";
 import { Tabs } from "../../kit/tabs.tsx";
 import type { Action } from "../../kit/use-action.ts";
-import { newId } from "../../stores/drafts.ts";
+import { differing, type Made, newId } from "../../stores/drafts.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { saveAtOnce } from "../../stores/undo.ts";
@@ -22,7 +22,7 @@ import {
   type Destination,
   type DestinationDraft,
   draftOf,
-  isChanged,
+  isSame,
   newDraft,
   problemsOf,
   useDrafts,
@@ -44,7 +44,14 @@ export function DestinationEditor({ destination, sources }: EditorProps) {
   const settings = useLive("settings.get", {}).answer;
   const [tab, setTab] = useState<"steps" | "preview">("steps");
 
-  const save = async (draft: DestinationDraft): Promise<(() => void) | void> => {
+  const before =
+    destination === null
+      ? newDraft(
+          sources.map(({ id }) => id),
+          settings?.retryProfile,
+        )
+      : draftOf(destination);
+  const save = async (draft: DestinationDraft): Promise<Made | void> => {
     const { isWrong } = problemsOf(draft);
     setShowsAll(isWrong);
     if (isWrong) throw new Error("Correct the errors above first.");
@@ -54,20 +61,16 @@ export function DestinationEditor({ destination, sources }: EditorProps) {
         ...changesOf(draft),
         enabled: draft.enabled,
       });
-      return () => leaveTo([made.id]);
+      return { id: made.id, open: () => leaveTo([made.id]) };
     }
-    await call("destinations.update", { id: destination.id, ...changesOf(draft) });
+    const changes = differing(changesOf(draft), changesOf(before));
+    await call("destinations.update", { id: destination.id, ...changes });
   };
   const { draft, hasDraft, change, form, drop, attempt } = useDraft(useDrafts, {
     id: destination?.id ?? newId,
-    before:
-      destination === null
-        ? newDraft(
-            sources.map(({ id }) => id),
-            settings?.retryProfile,
-          )
-        : draftOf(destination),
-    isSame: (next) => destination !== null && !isChanged(next, destination),
+    before,
+    lists: { sourceIds: sources.map(({ id }) => id) },
+    isSame,
     save,
     leave: () => leaveTo([]),
   });

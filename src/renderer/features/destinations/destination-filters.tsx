@@ -2,7 +2,7 @@
  * The filters of a destination, each saved at once, and what they would do with its last messages.
  */
 
-import { useRef, useState } from "react";
+import { useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { CodeView } from "../../kit/code-view.tsx";
 import { CommitField } from "../../kit/commit-field.tsx";
@@ -11,7 +11,9 @@ import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count, some } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { offerUndo, recordSaved } from "../../stores/undo.ts";
+import type { Change } from "../../stores/save-queue.ts";
+import { offerUndo } from "../../stores/undo.ts";
+import { useSaves } from "../../stores/use-saves.ts";
 import { call } from "../../transport/transport.ts";
 import { messageHref } from "../details/places.ts";
 import type { Destination } from "./destination-draft.ts";
@@ -20,9 +22,13 @@ import { filterActions } from "../../../domain/configuration.ts";
 type Filter = Destination["filters"][number];
 type Previewed = AnswerOf<"destinations.previewFilters">["items"][number];
 
-export function DestinationFilters({ destination: { id, filters } }: { destination: Destination }) {
+export function DestinationFilters({ destination }: { destination: Destination }) {
+  const { id } = destination;
   const { problem, run, attempt } = useAction();
-  const save = useSaves(id, filters);
+  const { value: filters, save } = useSaves(
+    destination.filters,
+    async (next) => (await call("destinations.update", { id, filters: next })).filters,
+  );
   const add = (): void => void attempt(() => save((all) => [...all, newFilter(all)]));
   return (
     <div className="pane-body">
@@ -42,17 +48,15 @@ export function DestinationFilters({ destination: { id, filters } }: { destinati
           <ol className="filter-list" aria-label="Filters">
             {filters.map((filter, place) => (
               <FilterFields
-                key={filter.name}
+                // oxlint-disable-next-line react/no-array-index-key -- its name can be changed
+                key={place}
                 filter={filter}
                 onSave={(change) =>
-                  save((all) => {
-                    const here = placeNow(filters, place, all);
-                    return all.map((each, at) => (at === here ? change(each) : each));
-                  })
+                  save((all) => all.map((each, at) => (at === place ? change(each) : each)))
                 }
                 onRemove={() =>
                   run(`remove ${filter.name}`, async () => {
-                    await save((all) => all.filter(({ name }) => name !== filter.name));
+                    await save((all) => all.toSpliced(place, 1));
                     offerUndo(`Removed ${filter.name}`);
                   })
                 }
@@ -66,54 +70,11 @@ export function DestinationFilters({ destination: { id, filters } }: { destinati
   );
 }
 
-/**
- * Where a filter that is shown stands by now: others may have been removed whose answers have not
- * come yet, and it may have another name. -1: it was removed.
- */
-function placeNow(shown: readonly Filter[], place: number, all: readonly Filter[]): number {
-  const found = all.findIndex(({ name }) => name === shown[place]?.name);
-  if (found !== -1) return found;
-  return shown.some(({ name }) => name === all[place]?.name) ? -1 : place;
-}
-
 function newFilter(all: readonly Filter[]): Filter {
   const names = new Set(all.map(({ name }) => name));
   let number = all.length + 1;
   while (names.has(`Filter ${number}`)) number += 1;
   return { name: `Filter ${number}`, enabled: false, if: "", action: "drop" };
-}
-
-type Change<Value> = (before: Value) => Value;
-
-/**
- * A change that follows another at once builds on it, though its answer has not come yet, and is
- * sent after that answer: two requests may arrive in either order.
- */
-function useSaves(id: string, filters: Filter[]): (change: Change<Filter[]>) => Promise<unknown> {
-  const latest = useRef(filters);
-  const shown = useRef(filters);
-  const saving = useRef(0);
-  const queue = useRef<Promise<unknown>>(Promise.resolve());
-  if (shown.current !== filters && saving.current === 0) latest.current = filters;
-  shown.current = filters;
-  const store = (next: Filter[]): Promise<unknown> =>
-    call("destinations.update", { id, filters: next });
-  return async (change) => {
-    const before = latest.current;
-    const next = change(before);
-    latest.current = next;
-    saving.current += 1;
-    try {
-      const saved = queue.current.then(() => store(next));
-      queue.current = saved.catch(() => undefined);
-      await recordSaved(() => saved, { undo: () => store(before), redo: () => store(next) });
-    } catch (error) {
-      if (latest.current === next) latest.current = before;
-      throw error;
-    } finally {
-      saving.current -= 1;
-    }
-  };
 }
 
 const actionWords: Record<Filter["action"], string> = {

@@ -1,71 +1,62 @@
 /** What became of the messages of a period, with reasons, and the way to send them again. */
 
-import { useState } from "react";
+import { useRef, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { SelectField, TextField } from "../../kit/controls.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { count, dayAndTime, some } from "../../kit/words.ts";
-import { nowOf, useClock } from "../../stores/clock.ts";
+import { nowOf, useClock, useNow } from "../../stores/clock.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hrefTo } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { type JobWords, RetryAll } from "../retries/retry-all.tsx";
 import type { Destination } from "./destination-draft.ts";
+import {
+  isHalfTyped,
+  isoOf,
+  periodChoices,
+  type PeriodChoice,
+  periodOf,
+  steadyTime,
+} from "./funnel-period.ts";
 
 type Funnel = AnswerOf<"destinations.funnel">;
-
-const hourMs = 3_600_000;
-const choices = [
-  { value: "all", label: "all messages" },
-  { value: "hour", label: "the last hour" },
-  { value: "day", label: "the last 24 hours" },
-  { value: "own", label: "a period" },
-] as const;
-type Choice = (typeof choices)[number]["value"];
-type Period = { since?: string; until?: string };
-
-/** Of the clock. */
-function periodOf(choice: Choice, from: string, to: string, now: number): Period {
-  if (choice === "all") return {};
-  if (choice !== "own") return { since: isoOf(now - (choice === "hour" ? hourMs : 24 * hourMs)) };
-  return {
-    ...(from === "" ? {} : { since: isoOf(Date.parse(from)) }),
-    ...(to === "" ? {} : { until: isoOf(Date.parse(to)) }),
-  };
-}
-
-const isoOf = (ms: number): string => new Date(ms).toISOString();
 
 export function DestinationFunnel({ destination }: { destination: Destination }) {
   const { id, enabled } = destination;
   const clock = useClock();
-  const [choice, setChoice] = useState<Choice>("all");
-  const [from, setFrom] = useState("");
-  const [to, setTo] = useState("");
-  /** When the period was chosen: what is asked stays the same until another is. */
-  const [chosenAt, setChosenAt] = useState(0);
-  const period = periodOf(choice, from, to, chosenAt);
-  const { answer, error } = useLive("destinations.funnel", { id, ...period });
+  const now = useNow();
+  const [chosen, setChosen] = useState<PeriodChoice>({ choice: "all", from: "", to: "" });
+  const choose = (changes: Partial<PeriodChoice>): void => setChosen({ ...chosen, ...changes });
+  const isHalf = isHalfTyped(chosen);
+  const period = periodOf(chosen, steadyTime(now ?? 0, clock?.speed ?? 1));
+  const { answer: newest, error } = useLive("destinations.funnel", { id, ...period });
+  // The last answer of this choice stays until the next minute's is there.
+  const last = useRef<{ chosen: PeriodChoice; answer: Funnel }>(undefined);
+  if (newest !== undefined) last.current = { chosen, answer: newest };
+  const answer = newest ?? (last.current?.chosen === chosen ? last.current.answer : undefined);
   return (
     <div className="pane-body">
       <section className="section funnel-head" aria-label="Period">
         <SelectField
           aria-label="Messages that were received in"
-          value={choice}
-          options={choices}
-          onChange={(next) => {
-            setChosenAt(clock === undefined ? 0 : nowOf(clock));
-            setChoice(next);
-          }}
+          value={chosen.choice}
+          options={periodChoices}
+          onChange={(choice) => choose({ choice })}
         />
         <span className="grow" />
-        <SendAgain id={id} enabled={enabled} period={period} />
-        {choice === "own" ? (
+        <SendAgain id={id} enabled={enabled && !isHalf} chosen={chosen} />
+        {chosen.choice === "own" ? (
           <div className="funnel-period">
-            <Moment label="From" value={from} onChange={setFrom} />
-            <Moment label="Until" value={to} onChange={setTo} />
+            <Moment label="From" value={chosen.from} onChange={(from) => choose({ from })} />
+            <Moment label="Until" value={chosen.to} onChange={(to) => choose({ to })} />
             <span className="quiet">of the clock</span>
+            {isHalf ? (
+              <span className="labelled-error" role="alert">
+                A year has four digits. Until it does, this time is no limit.
+              </span>
+            ) : null}
           </div>
         ) : null}
       </section>
@@ -117,20 +108,21 @@ const words: JobWords = {
     `${count(retried)} queued${others > 0 ? `, ${count(others)} kept back by today’s configuration` : ""}`,
 };
 
-function SendAgain({ id, enabled, period }: { id: string; enabled: boolean; period: Period }) {
+type SendAgainProps = { id: string; enabled: boolean; chosen: PeriodChoice };
+
+function SendAgain({ id, enabled, chosen }: SendAgainProps) {
   const clock = useClock();
-  const { since = isoOf(0), until } = period;
   /** What is counted is what is sent, whatever arrives meanwhile. */
-  const [end, setEnd] = useState<string | null>(null);
+  const counted = useRef({ since: isoOf(0), until: isoOf(0) });
   const request = (dryRun: boolean) => {
-    const now = clock === undefined ? 0 : nowOf(clock) + 1000;
-    const last = until ?? (dryRun || end === null ? isoOf(now) : end);
-    if (dryRun) setEnd(last);
-    return call("destinations.sendAgain", { id, since, until: last, dryRun });
+    const now = clock === undefined ? 0 : nowOf(clock);
+    if (dryRun)
+      counted.current = { since: isoOf(0), until: isoOf(now + 1000), ...periodOf(chosen, now) };
+    return call("destinations.sendAgain", { id, ...counted.current, dryRun });
   };
   return (
     <RetryAll
-      question={JSON.stringify([id, since, until])}
+      question={JSON.stringify([id, chosen])}
       request={request}
       label="Send again"
       look="outlined"

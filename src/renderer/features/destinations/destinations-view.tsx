@@ -6,7 +6,7 @@
 import { destinationIds } from "../../../domain/ids.ts";
 import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
-import { newId, useDraftsOnlyOf } from "../../stores/drafts.ts";
+import { newId, shownDraft, useDraftsOnlyOf } from "../../stores/drafts.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { openOf, usePlace } from "../../stores/place.ts";
 import { Collection, type Entry } from "../collection/collection.tsx";
@@ -22,7 +22,7 @@ export function DestinationsView() {
   const { answer, error } = useLive("destinations.list", {});
   const sources = useLive("sources.list", {}).answer?.items;
   const openId = usePlace((place) => place.path[0]);
-  const drafts = useDrafts((store) => store.drafts);
+  const store = useDrafts();
   useDraftsOnlyOf(
     destinationIds,
     answer?.items.map(({ id }) => id),
@@ -32,11 +32,12 @@ export function DestinationsView() {
   const destinations = answer.items;
   const isNew = openId === newId;
   const current = openOf(destinations, openId);
+  const existing = sources.map(({ id }) => id);
   const entries = destinations.map(({ id, kind, name, enabled, webhooks, mappings }): Entry => ({
     path: [id],
     label: name,
     hint: enabled ? "" : "disabled",
-    aside: enabled ? (drafts[id] === undefined ? null : "unsaved") : "disabled",
+    aside: enabled ? (store.drafts[id] === undefined ? null : "unsaved") : "disabled",
     detail:
       kind === "webhooks-actions" ? (
         mappings.map((mapping) => mapping.name).join(", ")
@@ -88,12 +89,12 @@ export function DestinationsView() {
                 <DestinationEvidence
                   key={current?.id}
                   destination={current ?? null}
-                  draft={
-                    drafts[current?.id ?? newId] ??
-                    (current === undefined
-                      ? newDraft(sources.map(({ id }) => id))
-                      : draftOf(current))
-                  }
+                  draft={shownDraft(
+                    store,
+                    current?.id ?? newId,
+                    current === undefined ? newDraft(existing) : draftOf(current),
+                    { sourceIds: existing },
+                  )}
                 />
               ),
             }

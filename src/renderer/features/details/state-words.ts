@@ -25,6 +25,7 @@ const reasons: Readonly<Record<string, string>> = {
   destination_deleted: "its destination was deleted",
   retry_now: "retried now",
   restarted: "requeued after a restart",
+  disabled: "paused because the destination was disabled",
   interrupted: "requeued because the thread that sent it ended",
 };
 

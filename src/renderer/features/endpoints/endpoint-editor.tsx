@@ -22,7 +22,7 @@ import { goOnceAnswered, hrefTo, usePlace } from "../../stores/place.ts";
 import { saveAtOnce } from "../../stores/undo.ts";
 import { call } from "../../transport/transport.ts";
 import { EditorPane } from "../collection/collection.tsx";
-import { newDraft, useDrafts } from "../destinations/destination-draft.ts";
+import { newDraft, useDrafts, withUrl } from "../destinations/destination-draft.ts";
 import { certificateHosts, leadsTo, tlsUrlAt } from "./endpoint-address.ts";
 import { ProgramEditor } from "./program-editor.tsx";
 import { type Bead, outlookOf } from "./step-outcomes.ts";
@@ -218,13 +218,14 @@ function EndpointAddresses({ endpoint }: { endpoint: AnswerOf<"endpoints.get"> }
 
 export type Preset = AnswerOf<"endpoints.presets">["items"][number];
 
-/** Begins a destination whose webhook is the endpoint. */
+/** Begins a destination whose webhook is the endpoint. One that is begun already gets it too. */
 function newDestinationAt(
   { name, url }: Endpoint,
   sources: readonly { id: string; kind: string }[],
 ) {
   const own = sources.filter(({ kind }) => kind !== "audience").map(({ id }) => id);
-  useDrafts.getState().keep(newId, { ...newDraft(own), name, webhooks: [{ url, headers: [] }] });
+  const { drafts, keep } = useDrafts.getState();
+  keep(newId, withUrl(drafts[newId] ?? { ...newDraft(own), name }, url));
   usePlace.getState().go({ view: "destinations", path: [newId] });
 }
 

@@ -3,7 +3,7 @@
  * saved at once.
  */
 
-import { useEffect, useRef, useState } from "react";
+import { useState } from "react";
 import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
 import { limitOf } from "../../../domain/program.ts";
 import { CommitField } from "../../kit/commit-field.tsx";
@@ -14,6 +14,7 @@ import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { offerUndo, recordEdit, saveAtOnce } from "../../stores/undo.ts";
+import { useSaves } from "../../stores/use-saves.ts";
 import { call } from "../../transport/transport.ts";
 import { ProgramStepRow } from "./program-step.tsx";
 import { keepExtras, parseProgram, printProgram, type ProgramStep } from "./program-text.ts";
@@ -246,39 +247,18 @@ type EditedProgram = {
   change(steps: readonly ProgramStep[]): Promise<void>;
 };
 
-/**
- * The program in the editor: a change is shown at once, saved in order, and reverted when the API
- * rejects it.
- */
-function useProgram(endpoint: AnswerOf<"endpoints.get">): EditedProgram {
-  const [pending, setPending] = useState<readonly ProgramStep[] | null>(null);
-  const queue = useRef<Promise<unknown>>(Promise.resolve());
-  const newest = useRef<readonly ProgramStep[] | null>(null);
-  const saved = JSON.stringify(endpoint.steps);
-
-  useEffect(
-    () => setPending((steps) => (steps !== null && JSON.stringify(steps) === saved ? null : steps)),
-    [saved],
+/** The program in the editor, where a change is shown at once and saved in order. */
+function useProgram({ id, steps: saved }: AnswerOf<"endpoints.get">): EditedProgram {
+  const { value: shown, put } = useSaves<readonly ProgramStep[]>(
+    saved,
+    async (steps) => (await call("endpoints.update", { id, steps: [...steps] })).steps,
   );
-
-  const shown = pending ?? endpoint.steps;
-  const program: EditedProgram = {
+  return {
     steps: shown,
     change(steps) {
-      recordEdit({ undo: () => program.change(shown), redo: () => program.change(steps) });
-      newest.current = steps;
-      setPending(steps);
-      const run = queue.current.then(async () => {
-        try {
-          await call("endpoints.update", { id: endpoint.id, steps: [...steps] });
-        } catch (error) {
-          if (newest.current === steps) setPending(null);
-          throw error;
-        }
-      });
-      queue.current = run.catch(() => undefined);
-      return run;
+      const saving = put(() => steps);
+      recordEdit({ undo: () => put(() => shown), redo: () => put(() => steps) });
+      return saving;
     },
   };
-  return program;
 }

@@ -29,9 +29,12 @@ export function ReceivedRequests({ endpoint }: { endpoint: Endpoint }) {
   const change = usePlace((place) => place.change);
   const rows = useRef<HTMLDivElement>(null);
   const items = answer?.items ?? [];
-  const found = items.findIndex((request) => request.id === chosen);
-  const current = Math.max(found, 0);
-  const request = items[current];
+  // Without a choice, the newest is open.
+  const current = chosen === undefined ? 0 : items.findIndex((request) => request.id === chosen);
+  /** What is being read stays open when newer ones push it out of the list. */
+  const last = useRef<Received>(undefined);
+  if (items[current] !== undefined) last.current = items[current];
+  const request = items[current] ?? (last.current?.id === chosen ? last.current : undefined);
 
   const select = (place: number): void => {
     const next = items[place];
@@ -54,16 +57,15 @@ export function ReceivedRequests({ endpoint }: { endpoint: Endpoint }) {
         <ClearButton id={id} total={answer?.total ?? 0} />
       </header>
       <ProblemText error={error} />
-      {answer !== undefined && request === undefined ? (
+      {answer === undefined ? null : items.length === 0 ? (
         <NothingReceived endpoint={endpoint} />
-      ) : null}
-      {request === undefined ? null : (
+      ) : (
         <>
           <div
             className="reqlist"
             role="grid"
             aria-label="Received requests, newest first"
-            aria-rowcount={answer?.total ?? -1}
+            aria-rowcount={answer.total}
           >
             <div className="row head" role="row">
               <span role="columnheader">received ↓</span>
@@ -78,6 +80,7 @@ export function ReceivedRequests({ endpoint }: { endpoint: Endpoint }) {
                   request={each}
                   endpoint={endpoint}
                   isSelected={place === current}
+                  takesTab={place === Math.max(current, 0)}
                   startsRun={place === position.received && place > 0}
                   onSelect={() => select(place)}
                   onMove={(by) => {
@@ -87,7 +90,7 @@ export function ReceivedRequests({ endpoint }: { endpoint: Endpoint }) {
                   }}
                 />
               ))}
-              {answer !== undefined && answer.nextCursor !== null && limit < maxShown ? (
+              {answer.nextCursor !== null && limit < maxShown ? (
                 <div className="row note" role="row">
                   <span role="gridcell">
                     <Button
@@ -102,7 +105,16 @@ export function ReceivedRequests({ endpoint }: { endpoint: Endpoint }) {
               ) : null}
             </div>
           </div>
-          <ReceivedRequest request={request} endpoint={endpoint} />
+          {current >= 0 ? null : (
+            <p className="muted not-listed" role="status">
+              {request === undefined
+                ? "The request of this address is not"
+                : "This request is no longer"}{" "}
+              {answer.nextCursor === null ? "on record" : `among the newest ${count(items.length)}`}
+              .
+            </p>
+          )}
+          {request === undefined ? null : <ReceivedRequest request={request} endpoint={endpoint} />}
         </>
       )}
     </section>
@@ -137,6 +149,7 @@ function RequestRow({
   request,
   endpoint,
   isSelected,
+  takesTab,
   startsRun,
   onSelect,
   onMove,
@@ -144,6 +157,8 @@ function RequestRow({
   request: Received;
   endpoint: Endpoint;
   isSelected: boolean;
+  /** The tab key leads to it: the arrows lead to the others. */
+  takesTab: boolean;
   /** The first one before the program was set back. */
   startsRun: boolean;
   onSelect: () => void;
@@ -164,7 +179,7 @@ function RequestRow({
         role="row"
         data-request
         aria-selected={isSelected}
-        tabIndex={isSelected ? 0 : -1}
+        tabIndex={takesTab ? 0 : -1}
         onClick={onSelect}
         onKeyDown={(pressed) => {
           const by = ({ ArrowUp: -1, ArrowDown: 1 } as const)[pressed.key];

@@ -5,71 +5,22 @@
 
 import { useEffect, useId, useState, type ReactNode } from "react";
 import { create } from "zustand";
-import type { InputOf } from "../../../contract/contract.ts";
 import { Button, IconButton } from "../../kit/controls.tsx";
+import { some } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
-
-type Fields = { url: string; secret: string; effects: string; message: string; seed: string };
-
-type FormStore = Fields & {
-  /** A destination whose shared secret signs; the page never reads it. */
-  destination: { id: string; name: string } | null;
-  /** Of the webhook. */
-  headers: Readonly<Record<string, string>>;
-};
-
-const empty: FormStore = {
-  url: "",
-  secret: "",
-  effects: "",
-  message: "",
-  seed: "",
-  destination: null,
-  headers: {},
-};
+import { type CheckDraft, type CheckFields, emptyCheck, withUrl } from "./check-draft.ts";
 
 const key = "hookyard.check";
 
 /** All but the secret survives a reload. */
-export const useCheckForm = create<FormStore>()(() => ({ ...empty, ...stored() }));
+export const useCheckForm = create<CheckDraft>()(() => ({ ...emptyCheck, ...stored() }));
 useCheckForm.subscribe(({ secret: _, ...form }) =>
   window.sessionStorage.setItem(key, JSON.stringify(form)),
 );
 
-function stored(): Partial<FormStore> {
-  return JSON.parse(window.sessionStorage.getItem(key) ?? "{}") as Partial<FormStore>;
-}
-
-/** What `checks.start` takes. Throws what is missing, as a sentence. */
-export function inputOf({
-  url,
-  secret,
-  effects,
-  message,
-  seed,
-  destination,
-  headers,
-}: FormStore): InputOf<"checks.start"> {
-  if (url.trim() === "") throw new Error("Enter the URL of a receiver first.");
-  if (seed.trim() !== "" && !/^\d{1,9}$/.test(seed.trim()))
-    throw new Error("The seed is a whole number.");
-  return {
-    url: url.trim(),
-    ...(destination === null ? (secret === "" ? {} : { secret }) : { useSecretOf: destination.id }),
-    ...(Object.keys(headers).length === 0 ? {} : { headers }),
-    ...(effects.trim() === "" ? {} : { effects: { url: effects.trim() } }),
-    ...(message.trim() === "" ? {} : { message: messageIn(message.trim()) }),
-    ...(seed.trim() === "" ? {} : { seed: Number(seed) }),
-  };
-}
-
-function messageIn(text: string): InputOf<"checks.start">["message"] {
-  try {
-    return JSON.parse(text) as InputOf<"checks.start">["message"];
-  } catch {
-    throw new Error('The message must be JSON, such as {"event": "Signed Up", "properties": {}}.');
-  }
+function stored(): Partial<CheckDraft> {
+  return JSON.parse(window.sessionStorage.getItem(key) ?? "{}") as Partial<CheckDraft>;
 }
 
 /** Fills the form from `?destination=…&webhook=…`, where a webhook's menu leads. */
@@ -84,9 +35,10 @@ export function useWebhookOfPlace(): void {
     if (destination !== undefined && webhook !== undefined) {
       const { name, hasSharedSecret } = destination;
       useCheckForm.setState({
-        ...empty,
+        ...emptyCheck,
         url: webhook.url,
         headers: webhook.headers,
+        headersOf: name,
         destination: hasSharedSecret ? { id, name } : null,
       });
     }
@@ -118,7 +70,9 @@ export function CheckForm({ isRunning, isBusy, onStart, onStop }: CheckFormProps
         label="URL"
         placeholder="http://127.0.0.1:8080/hooks"
         value={form.url}
+        onChange={(url) => useCheckForm.setState((before) => withUrl(before, url))}
       />
+      <HeadersField />
       <SecretField />
       <FormField
         name="effects"
@@ -143,12 +97,13 @@ export function CheckForm({ isRunning, isBusy, onStart, onStop }: CheckFormProps
 }
 
 type FormFieldProps = {
-  name: keyof Fields;
+  name: keyof CheckFields;
   label: string;
   placeholder: string;
   value: string;
   unit?: string;
   type?: "text" | "password";
+  onChange?: (text: string) => void;
   children?: ReactNode;
 };
 
@@ -159,6 +114,7 @@ function FormField({
   value,
   unit,
   type = "text",
+  onChange = (text) => useCheckForm.setState({ [name]: text }),
   children,
 }: FormFieldProps) {
   const id = useId();
@@ -174,9 +130,32 @@ function FormField({
           autoComplete="off"
           placeholder={placeholder}
           value={value}
-          onChange={(event) => useCheckForm.setState({ [name]: event.currentTarget.value })}
+          onChange={(event) => onChange(event.currentTarget.value)}
         />
         {children}
+      </span>
+    </div>
+  );
+}
+
+function HeadersField() {
+  const { headers, headersOf } = useCheckForm();
+  const names = Object.keys(headers);
+  if (names.length === 0) return null;
+  return (
+    <div className="check-field headers">
+      <span className="check-label">Headers</span>
+      <span className="copyable" title={names.join(", ")}>
+        <span className="clip grow isolate">
+          with {some(names.length, "header")}
+          {headersOf === "" ? null : ` of ${headersOf}`}
+        </span>
+        <IconButton
+          small
+          icon="close"
+          label="Send without these headers"
+          onClick={() => useCheckForm.setState({ headers: {} })}
+        />
       </span>
     </div>
   );

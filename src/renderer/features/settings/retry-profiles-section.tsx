@@ -19,10 +19,13 @@ import {
 } from "../../kit/retry-words.ts";
 import { useAction } from "../../kit/use-action.ts";
 import { useLive } from "../../stores/live-data.ts";
+import type { Change } from "../../stores/save-queue.ts";
 import { saveAtOnce } from "../../stores/undo.ts";
+import { useSaves } from "../../stores/use-saves.ts";
 import { call } from "../../transport/transport.ts";
 
 type Profile = AnswerOf<"retryProfiles.get">;
+type Schedule = Profile["schedule"];
 
 export function RetryProfilesSection() {
   const { answer, error } = useLive("retryProfiles.list", {});
@@ -146,6 +149,10 @@ function RetryProfileEditor({ profile, id }: { profile: Profile; id: string }) {
   const update = (changes: Changes): Promise<unknown> =>
     saveAtOnce<Changes>(profile, changes, (next) => call("retryProfiles.update", { id, ...next }));
   const set = (changes: Changes): Promise<boolean> => attempt(() => update(changes));
+  const { value: schedule, save } = useSaves(
+    profile.schedule,
+    async (next) => (await call("retryProfiles.update", { id, schedule: next })).schedule,
+  );
   return (
     <div className="profile-editor">
       <CommitField
@@ -159,12 +166,12 @@ function RetryProfileEditor({ profile, id }: { profile: Profile; id: string }) {
         <span className="labelled-name">Schedule</span>
         <Choice
           label="Schedule"
-          value={profile.schedule.kind}
+          value={schedule.kind}
           options={["exponential", { value: "list", label: "a list" }]}
-          onChange={(kind) => set({ schedule: scheduleOf(kind) })}
+          onChange={(kind) => attempt(() => save(() => scheduleOf(kind)))}
         />
       </div>
-      <ScheduleFields schedule={profile.schedule} onChange={(schedule) => update({ schedule })} />
+      <ScheduleFields schedule={schedule} onChange={save} />
       <CommitField
         label="Jitter"
         unit="%"
@@ -226,7 +233,7 @@ function RetryProfileEditor({ profile, id }: { profile: Profile; id: string }) {
 }
 
 /** What a schedule of the other kind begins with: the documented one, or its first rounds. */
-function scheduleOf(kind: Profile["schedule"]["kind"]): Profile["schedule"] {
+function scheduleOf(kind: Schedule["kind"]): Schedule {
   return kind === "exponential"
     ? { kind, firstMs: 10_000, factor: 2, capMs: 1_800_000 }
     : { kind, delaysMs: [10_000, 30_000, 60_000, 300_000] };
@@ -236,8 +243,8 @@ function ScheduleFields({
   schedule,
   onChange,
 }: {
-  schedule: Profile["schedule"];
-  onChange: (schedule: Profile["schedule"]) => Promise<unknown>;
+  schedule: Schedule;
+  onChange: (change: Change<Schedule>) => Promise<unknown>;
 }) {
   if (schedule.kind === "list") {
     return (
@@ -250,7 +257,9 @@ function ScheduleFields({
         check={(text) =>
           parseDelays(text) === null ? "Enter delays such as 10 s, 30 s, 5 m." : null
         }
-        onCommit={(text) => onChange({ ...schedule, delaysMs: parseDelays(text) ?? [] })}
+        onCommit={(text) =>
+          onChange((before) => ({ ...before, delaysMs: parseDelays(text) ?? [] }))
+        }
       />
     );
   }
@@ -261,7 +270,7 @@ function ScheduleFields({
         text={durationText(schedule.firstMs)}
         check={checkTime}
         onCommit={(text) =>
-          onChange({ ...schedule, firstMs: parseDuration(text) ?? schedule.firstMs })
+          onChange((before) => ({ ...before, firstMs: parseDuration(text) ?? schedule.firstMs }))
         }
       />
       <CommitField
@@ -272,13 +281,15 @@ function ScheduleFields({
         check={(text) =>
           text.trim() !== "" && Number(text) >= 1 ? null : "A factor is 1 or more."
         }
-        onCommit={(text) => onChange({ ...schedule, factor: Number(text) })}
+        onCommit={(text) => onChange((before) => ({ ...before, factor: Number(text) }))}
       />
       <CommitField
         label="Longest delay"
         text={durationText(schedule.capMs)}
         check={checkTime}
-        onCommit={(text) => onChange({ ...schedule, capMs: parseDuration(text) ?? schedule.capMs })}
+        onCommit={(text) =>
+          onChange((before) => ({ ...before, capMs: parseDuration(text) ?? schedule.capMs }))
+        }
       />
     </>
   );

@@ -148,6 +148,7 @@ function ResetSection() {
     useLive("retryProfiles.list", {}).answer?.items.filter(({ builtIn }) => !builtIn).length ?? 0;
   const messages = stats?.messages.total ?? 0;
   const deliveries = stats?.deliveries.total ?? 0;
+  const ofUsers = "all profiles, deletion requests and suppressions";
   const lost = `${some(messages, "message")}, pinned ones too, and ${some(deliveries, "delivery", "deliveries")} with all their attempts`;
   return (
     <>
@@ -168,8 +169,9 @@ function ResetSection() {
         action="Remove messages"
         onConfirm={() => call("pipeline.reset", { what: "messages", clock })}
       >
-        {lost} are permanently deleted, along with the requests that test endpoints received and
-        those stored for unknown write keys. Sources, destinations and test endpoints are kept.
+        {lost} are permanently deleted, along with {ofUsers}, and the requests that test endpoints
+        received, that ingest refused or that are stored for unknown write keys. The configuration
+        is kept.
       </ConfirmDialog>
       <ConfirmDialog
         open={asks === "everything"}
@@ -178,10 +180,11 @@ function ResetSection() {
         action="Remove everything"
         onConfirm={() => call("pipeline.reset", { what: "everything", clock })}
       >
-        {lost} are permanently deleted, along with {some(sources, "source")},{" "}
+        {lost} are permanently deleted, along with {ofUsers}, {some(sources, "source")},{" "}
         {some(destinations, "destination")} with their shared secrets,{" "}
-        {some(endpoints, "test endpoint")} and {some(profiles, "custom retry profile")}. Export the
-        configuration first if you may need it again.
+        {some(endpoints, "test endpoint")}, {some(profiles, "custom retry profile")}, and all
+        simulated clients, audiences and computed traits. Export the configuration first if you may
+        need it again.
       </ConfirmDialog>
     </>
   );

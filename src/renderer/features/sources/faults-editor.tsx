@@ -8,7 +8,10 @@ import { Button, IconButton, SelectField } from "../../kit/controls.tsx";
 import { durationText, parseDuration } from "../../kit/duration-text.ts";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
+import type { Change } from "../../stores/save-queue.ts";
 import { offerUndo } from "../../stores/undo.ts";
+import { useSaves } from "../../stores/use-saves.ts";
+import { call } from "../../transport/transport.ts";
 import {
   defaultPerSecond,
   faultDoing,
@@ -19,17 +22,25 @@ import {
   type Fault,
 } from "./fault-words.ts";
 
-type Change = (fault: Fault) => Promise<unknown>;
+type FieldsProps = {
+  fault: Fault;
+  number: number;
+  onChange: (change: Change<Fault>) => Promise<unknown>;
+  /** For what has no place for a sentence of its own. */
+  onSet: (change: Change<Fault>) => Promise<boolean>;
+};
 
-export function FaultsEditor({
-  faults,
-  onChange,
-}: {
-  faults: readonly Fault[];
-  onChange: (faults: readonly Fault[]) => Promise<unknown>;
-}) {
+export function FaultsEditor({ source }: { source: { id: string; faults: Fault[] } }) {
   const { problem, attempt } = useAction();
-  const set = (next: readonly Fault[]): Promise<boolean> => attempt(() => onChange(next));
+  const { value: faults, save } = useSaves(
+    source.faults,
+    async (next) => (await call("sources.update", { id: source.id, faults: next })).faults,
+  );
+  const set = (change: Change<Fault[]>): Promise<boolean> => attempt(() => save(change));
+  const at =
+    (place: number, change: Change<Fault>): Change<Fault[]> =>
+    (all) =>
+      all.map((each, other) => (other === place ? change(each) : each));
   return (
     <section className="section faults" aria-labelledby="faults-title">
       <div className="section-head">
@@ -37,11 +48,16 @@ export function FaultsEditor({
         <span className="muted clip">returned to clients, to test their retries</span>
         <span className="grow" />
         {faults.length === 0 ? null : (
-          <Button small look="quiet" title="Restart the request counts" onClick={() => set(faults)}>
+          <Button
+            small
+            look="quiet"
+            title="Restart the request counts"
+            onClick={() => set((all) => all)}
+          >
             Rearm
           </Button>
         )}
-        <Button small icon="add" onClick={() => set([...faults, newFault])}>
+        <Button small icon="add" onClick={() => set((all) => [...all, newFault])}>
           Add a fault
         </Button>
       </div>
@@ -56,8 +72,8 @@ export function FaultsEditor({
               <FaultFields
                 fault={fault}
                 number={place + 1}
-                onChange={(next) => onChange(faults.with(place, next))}
-                onSet={(next) => set(faults.with(place, next))}
+                onChange={(change) => save(at(place, change))}
+                onSet={(change) => set(at(place, change))}
               />
               <IconButton
                 icon="close"
@@ -65,7 +81,7 @@ export function FaultsEditor({
                 label={`Remove fault ${place + 1}`}
                 onClick={() =>
                   attempt(async () => {
-                    await onChange(faults.toSpliced(place, 1));
+                    await save((all) => all.toSpliced(place, 1));
                     offerUndo(`Removed fault ${place + 1}`);
                   })
                 }
@@ -92,17 +108,7 @@ const actions = [
 
 const statuses = ["500", "503", "429"] as const;
 
-function FaultFields({
-  fault,
-  number,
-  onChange,
-  onSet,
-}: {
-  fault: Fault;
-  number: number;
-  onChange: Change;
-  onSet: (fault: Fault) => Promise<boolean>;
-}) {
+function FaultFields({ fault, number, onChange, onSet }: FieldsProps) {
   const status = String(fault.status ?? 500);
   const options = (statuses as readonly string[]).includes(status)
     ? statuses
@@ -113,7 +119,7 @@ function FaultFields({
         aria-label={`What fault ${number} does`}
         value={fault.do}
         options={actions}
-        onChange={(does) => onSet(faultDoing(fault, does))}
+        onChange={(does) => onSet((before) => faultDoing(before, does))}
       />
       {fault.do === "answer" ? (
         <>
@@ -121,7 +127,7 @@ function FaultFields({
             aria-label={`Status of fault ${number}`}
             value={status}
             options={options}
-            onChange={(next) => onSet(faultWith(fault, "status", Number(next)))}
+            onChange={(next) => onSet((before) => faultWith(before, "status", Number(next)))}
           />
         </>
       ) : null}
@@ -132,7 +138,7 @@ function FaultFields({
             label={`Requests a second of fault ${number}`}
             unit="a second"
             value={fault.perSecond ?? defaultPerSecond}
-            onCommit={(value) => onChange(faultWith(fault, "perSecond", value ?? 0))}
+            onCommit={(value) => onChange((before) => faultWith(before, "perSecond", value ?? 0))}
           />
         </>
       ) : null}
@@ -144,7 +150,7 @@ function FaultFields({
             unit="s"
             placeholder={fault.do === "limit" ? "1" : "none"}
             value={fault.retryAfter}
-            onCommit={(value) => onChange(faultWith(fault, "retryAfter", value))}
+            onCommit={(value) => onChange((before) => faultWith(before, "retryAfter", value))}
           />
         </>
       ) : null}
@@ -163,7 +169,7 @@ function FaultFields({
             ? null
             : "Enter a time such as 800 ms or 2 s."
         }
-        onCommit={(text) => onChange(faultWith(fault, "delayMs", parseDuration(text)))}
+        onCommit={(text) => onChange((before) => faultWith(before, "delayMs", parseDuration(text)))}
       />
       <span className="muted">for</span>
       <WhenFields fault={fault} number={number} onChange={onChange} onSet={onSet} />
@@ -177,17 +183,7 @@ const whens = [
   { value: "share", label: "a share of" },
 ] as const;
 
-function WhenFields({
-  fault,
-  number,
-  onChange,
-  onSet,
-}: {
-  fault: Fault;
-  number: number;
-  onChange: Change;
-  onSet: (fault: Fault) => Promise<boolean>;
-}) {
+function WhenFields({ fault, number, onChange, onSet }: FieldsProps) {
   const when = fault.chance !== undefined ? "share" : fault.times === undefined ? "every" : "next";
   return (
     <>
@@ -195,16 +191,15 @@ function WhenFields({
         aria-label={`When fault ${number} applies`}
         value={when}
         options={whens}
-        onChange={(next) => {
-          const { times: _, chance: __, ...plain } = fault;
-          return onSet(
+        onChange={(next) =>
+          onSet(({ times: _, chance: __, ...plain }) =>
             next === "every"
               ? plain
               : next === "next"
                 ? { ...plain, times: 3 }
                 : { ...plain, chance: 0.1 },
-          );
-        }}
+          )
+        }
       />
       {when === "next" ? (
         <NumberField
@@ -212,7 +207,7 @@ function WhenFields({
           unit="requests"
           value={fault.times}
           least={1}
-          onCommit={(value) => onChange(faultWith(fault, "times", value ?? 1))}
+          onCommit={(value) => onChange((before) => faultWith(before, "times", value ?? 1))}
         />
       ) : null}
       {when === "share" ? (
@@ -221,7 +216,9 @@ function WhenFields({
           unit="%"
           value={Number(((fault.chance ?? 0) * 100).toPrecision(12))}
           most={100}
-          onCommit={(value) => onChange(faultWith(fault, "chance", (value ?? 0) / 100))}
+          onCommit={(value) =>
+            onChange((before) => faultWith(before, "chance", (value ?? 0) / 100))
+          }
         />
       ) : null}
     </>

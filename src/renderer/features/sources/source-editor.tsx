@@ -101,10 +101,7 @@ export function SourceEditor({
             onUpdate={(plan) => call("sources.update", { id, plan })}
           />
         )}
-        <FaultsEditor
-          faults={source.faults}
-          onChange={(faults) => update({ faults: [...faults] })}
-        />
+        <FaultsEditor source={source} />
       </div>
     </EditorPane>
   );

@@ -31,6 +31,7 @@ const handlers = new Map<string, Handler>();
 const permissions: Partial<Permissions> = {};
 const dialogAnswers: ((answer: DialogAnswer) => void)[] = [];
 let isReady = false;
+process.execPath = process.env["STAND_IN_EXEC_PATH"] ?? process.execPath;
 
 const beforeReady = (what: string): void => {
   if (isReady) throw new Error(`${what} must be called before the app is ready`);
@@ -69,9 +70,14 @@ class StandInApp extends EventEmitter {
     process.on("SIGUSR2", () => this.emit("second-instance", {}, [], ""));
     return true;
   }
+  isReady = (): boolean => isReady;
+  openFile(file: string): void {
+    isPrevented((event) => this.emit("open-file", event, file));
+  }
   async whenReady(): Promise<void> {
     // The module of the host has been loaded by then, as with Electron.
     await new Promise((resolve) => setImmediate(resolve));
+    if (process.env["STAND_IN_OPENS"] !== undefined) this.openFile(process.env["STAND_IN_OPENS"]);
     isReady = true;
     this.emit("ready");
   }
@@ -194,5 +200,6 @@ onTold((message) => {
       sender: webContents,
       senderFrame: webContents.frame(message.frame),
     });
-  } else tellWindow(message);
+  } else if (message.tell === "open-file") app.openFile(message.file);
+  else tellWindow(message);
 });

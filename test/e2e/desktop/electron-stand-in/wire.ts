@@ -26,6 +26,8 @@ export type ToStandIn =
   | { tell: "moved"; window: number; bounds: Rectangle; isMaximized: boolean }
   /** The user closes the window. */
   | { tell: "close"; window: number }
+  /** As macOS does after a double click. */
+  | { tell: "open-file"; file: string }
   | { tell: "dialog-answer"; response: number; checkboxChecked?: boolean };
 
 export type FromStandIn =

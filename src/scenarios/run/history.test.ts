@@ -1,0 +1,131 @@
+import { afterEach, expect, test } from "vitest";
+import { type Hookyard, type Setup, start } from "../../testing/start.ts";
+
+let started: Hookyard[] = [];
+afterEach(async () => {
+  for (const one of started.splice(0)) await one.stop();
+});
+
+async function starting(setup: Setup): Promise<Hookyard> {
+  const hookyard = await start({ settings: { jitter: false }, ...setup });
+  started.push(hookyard);
+  return hookyard;
+}
+
+const bought = { type: "track" as const, event: "Bought", userId: "ada" };
+
+test("one of two waiting deliveries that is cancelled is seen as cancelled", async () => {
+  const hookyard = await starting({
+    endpoints: { RA: [{ status: 503 }], RB: [{ status: 503 }] },
+    destinations: {
+      A: { webhooks: [{ endpoint: "RA" }] },
+      B: { webhooks: [{ endpoint: "RB" }] },
+    },
+  });
+  await hookyard.send(bought);
+  await hookyard.expect({ deliveries: { count: 2, state: "waiting" } });
+  await hookyard.cancel({ destination: "B" });
+  await hookyard.expect([
+    { deliveries: { of: { destination: "A" }, state: "waiting" } },
+    { deliveries: { of: { destination: "B" }, state: "cancelled" } },
+  ]);
+});
+
+const large = (length: number): string => "x".repeat(length);
+
+test("attempts are seen with all bytes, also where an answer has no room for them", async () => {
+  const names = ["R1", "R2", "R3", "R4", "R5"];
+  const hookyard = await starting({
+    endpoints: Object.fromEntries(names.map((name) => [name, [{ status: 503 }]])),
+    destinations: {
+      A: { webhooks: names.map((endpoint) => ({ endpoint })), sharedSecret: "s" },
+    },
+  });
+  await hookyard.send({ ...bought, properties: { text: large(30_000) } });
+  await hookyard.advance("1h");
+  await hookyard.expect([
+    { deliveries: { attempts: { atLeast: 40 } } },
+    { attempts: { signature: "valid", headers: { "Content-Type": "application/json" } } },
+    { attempts: { body: { "$.properties.text": { exists: true } } } },
+  ]);
+});
+
+test("a body that is not recorded whole is not judged", async () => {
+  const hookyard = await starting({
+    endpoints: { R: [{ status: 200, body: JSON.stringify({ text: large(70_000) }) }] },
+    destinations: {
+      A: {
+        sharedSecret: "s",
+        mappings: [{ endpoint: "R", trigger: 'type = "track"', batch: { size: 31, wait: "5s" } }],
+      },
+    },
+  });
+  const properties = { text: large(30_000) };
+  await hookyard.send({ ...bought, properties }, { repeat: 31 });
+  await hookyard.advance("10s");
+  await expect(
+    hookyard.expect({ requests: { body: { "$[0].gone": { exists: false } } } }),
+  ).rejects.toThrow(/^Of a body of [\d,]+ bytes, only the first 65,536 are recorded/);
+  await expect(hookyard.expect({ requests: { signedWith: "s" } })).rejects.toThrow("Of a body");
+  await expect(
+    hookyard.expect({ deliveries: { body: { "$[0].gone": { exists: false } } } }),
+  ).rejects.toThrow("Of a body");
+  await expect(
+    hookyard.expect({ attempts: { response: { body: { "$.gone": { exists: false } } } } }),
+  ).rejects.toThrow("Of a body");
+  await hookyard.expect([
+    { requests: { headers: { "Content-Type": "application/json" }, signature: "valid" } },
+    { attempts: { signature: "valid", signedWith: "s" } },
+    { attempts: { body: { "$[30].event": "Bought" } } },
+  ]);
+});
+
+test.each(["identify", "track", "both"] as const)(
+  "an audience whose values are sent as %s counts each change of a user once",
+  async (audienceCalls) => {
+    const hookyard = await starting({
+      endpoints: { Ads: [{ status: 200 }], Late: [{ status: 200 }] },
+      destinations: {
+        Ads: { webhooks: [{ endpoint: "Ads" }], audienceCalls },
+        Late: { webhooks: [{ endpoint: "Late" }], audienceCalls },
+      },
+      audiences: {
+        Buyers: {
+          rule: { event: "Bought", withinDays: 1 },
+          sync: "each-event",
+          destinations: ["Ads"],
+        },
+      },
+    });
+    await hookyard.send([
+      { type: "identify", userId: "ada", traits: { email: "ada@example.com" } },
+      bought,
+    ]);
+    await hookyard.expect({ audiences: { size: 1, in: "ada", entered: 1, left: 0 } });
+    // It gets the same value again.
+    await hookyard.change({ audiences: { Buyers: { destinations: ["Ads", "Late"] } } });
+    await hookyard.expect([
+      { requests: { of: { endpoint: "Late", userId: "ada" }, count: { atLeast: 2 } } },
+      { audiences: { size: 1, entered: 1 } },
+    ]);
+    await hookyard.advance("25h");
+    await hookyard.expect({ audiences: { size: 0, entered: 1, left: 1 } });
+    await hookyard.send(bought);
+    await hookyard.expect({ audiences: { size: 1, entered: 2, left: 1 } });
+  },
+);
+
+test("an audience that nobody has entered is looked at since it exists", async () => {
+  const hookyard = await starting({
+    endpoints: { Ads: [{ status: 200 }] },
+    destinations: { Ads: { webhooks: [{ endpoint: "Ads" }] } },
+    audiences: { Buyers: { rule: { event: "Bought" } } },
+  });
+  const empty = { audiences: { size: 0, never: true as const } };
+  await expect(hookyard.expect(empty)).rejects.toThrow("this one, not none");
+  await hookyard.expect({ audiences: { size: 1, never: true } });
+  await hookyard.advance("1h");
+  await hookyard.create({ audiences: { Staff: { members: ["cyd"] } } });
+  await hookyard.expect({ audiences: { of: { name: "Staff" }, size: 0, never: true } });
+  await expect(hookyard.expect(empty)).rejects.toThrow("the audience Buyers");
+});

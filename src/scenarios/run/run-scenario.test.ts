@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { startPipeline } from "../../testing/start.ts";
+import { readScenario } from "../file/read-scenario.ts";
+import { runRead } from "./run-scenario.ts";
+
+test("ids that a posted body names stay in the report, and only drawn ones become numbers", async () => {
+  const names = ["a", "2", "order-2026-11-21-0007"];
+  const batch = [...names.map((messageId) => ({ messageId })), {}].map((more) => ({
+    type: "track",
+    event: "Bought",
+    userId: "u_1",
+    ...more,
+  }));
+  const text = `name: A
+endpoints: { Receiver: [{ status: 503 }] }
+destinations: { Receiver: { webhooks: [{ endpoint: Receiver }] } }
+steps:
+  - post: '${JSON.stringify({ batch })}'
+  - expect: { deliveries: { state: delivered, took: 12s } }
+`;
+  const report = await runRead({ read: readScenario(text), start: startPipeline });
+  const [expectation] = report.steps[1]?.expectations ?? [];
+  expect(expectation).toMatchObject({
+    expected: "every delivery: state delivered; took 12s",
+    actual: "4 deliveries: 4 state waiting, 4 took 0s",
+  });
+  expect(expectation?.differences.map(({ of }) => of)).toEqual(
+    [...names, "#4"].map((id) => `track Bought · u_1 · ${id} → Receiver`),
+  );
+});

@@ -1,0 +1,108 @@
+/** Credentials are in no answer, so a list that an agent repeats has `left-out` in their places. */
+
+import { test as base, expect } from "vitest";
+import { starting } from "../support/running-app.ts";
+import { startAgent, type Agent } from "./agent.ts";
+
+const test = base
+  .extend("start", starting)
+  .extend("agent", async ({ start }, { onCleanup }): Promise<Agent> => {
+    const agent = await startAgent(start);
+    onCleanup(() => agent.stop());
+    return agent;
+  });
+
+test("webhooks that are repeated as shown keep their credentials, also with a new URL", async ({
+  agent: { app, use },
+}) => {
+  const { id } = await app.destination([], {
+    webhooks: [
+      { url: "http://a.example/?token=t1", headers: { Authorization: "one", "X-Team": "a" } },
+      { url: "http://b.example/", headers: { Authorization: "two" } },
+    ],
+  });
+  expect(await use("show", { id })).not.toMatch(/t1|one|two/);
+  const headers = { authorization: "left-out" };
+  const changed = await use("configure", {
+    kind: "destination",
+    id,
+    changes: {
+      webhooks: [
+        { url: "http://a.example:8080/new", headers: { ...headers, "X-Team": "b" } },
+        { url: "http://b.example/", headers },
+        { url: "http://a.example/?token=left-out", headers },
+      ],
+    },
+  });
+  expect(changed).toContain("Changed");
+  expect(await app.call("destinations.get", { id })).toMatchObject({
+    webhooks: [
+      { url: "http://a.example:8080/new", headers: { authorization: "one", "X-Team": "b" } },
+      { url: "http://b.example/", headers: { authorization: "two" } },
+      { url: "http://a.example/?token=t1", headers: { authorization: "one" } },
+    ],
+  });
+
+  const elsewhere = { webhooks: [{ url: "http://c.example/", headers }] };
+  expect(await use("configure", { kind: "destination", id, changes: elsewhere })).toContain(
+    "Hookyard has none for that host. Give it: the value of authorization for http://c.example/.",
+  );
+});
+
+test("mappings keep theirs by name, and steps by their URL", async ({ agent: { app, use } }) => {
+  const source = await app.source();
+  const data = { id: 1 };
+  const mapping = (name: string, key: string) => ({
+    ...{ name, url: `http://x.example/?key=${key}`, data },
+    headers: { "X-Api-Key": key, "X-Id": { "@path": "$.userId" } },
+  });
+  const { id } = await app.call("destinations.create", {
+    kind: "webhooks-actions",
+    name: "Actions",
+    sourceIds: [source.id],
+    mappings: [mapping("First", "k1"), mapping("Second", "k2")],
+  });
+  expect(await use("show", { id, maxBytes: 100_000 })).not.toMatch(/k1|k2/);
+  const mappings = [{ ...mapping("Second", "left-out"), url: "http://x.example/new" }];
+  await use("configure", { kind: "destination", id, changes: { mappings } });
+  expect((await app.call("destinations.get", { id })).mappings).toMatchObject([
+    { url: "http://x.example/new", headers: mapping("Second", "k2").headers },
+  ]);
+
+  const endpoint = await app.call("endpoints.create", {
+    name: "In front",
+    steps: [
+      { do: "answer", status: 200, headers: { "Set-Cookie": "c1" } },
+      { do: "forward", to: "http://user:p1@x.example/" },
+    ],
+  });
+  const shown = await use("show", { id: endpoint.id });
+  expect(shown).toContain("http://left-out:left-out@x.example/");
+  expect(shown).not.toMatch(/c1|p1/);
+  const steps = [
+    { do: "forward", to: "http://left-out:left-out@x.example/" },
+    { do: "answer", status: 201, headers: { "Set-Cookie": "left-out" } },
+  ];
+  await use("configure", { kind: "endpoint", id: endpoint.id, changes: { steps } });
+  expect((await app.call("endpoints.get", { id: endpoint.id })).steps).toMatchObject([
+    { to: "http://user:p1@x.example/" },
+    { status: 201, headers: { "Set-Cookie": "c1" } },
+  ]);
+});
+
+test("a credential that is not known is refused, with its name", async ({
+  agent: { app, use },
+}) => {
+  const { id } = await app.destination(["http://a.example/"], {});
+  const webhooks = [
+    { url: "http://a.example/?token=left-out", headers: { Authorization: "left-out" } },
+  ];
+  const given = { kind: "destination", changes: { webhooks } };
+  const refusal =
+    /Refused: invalid[^]*Give it: the credentials in the URL .*; the value of Authorization for/;
+  expect(await use("configure", { ...given, id })).toMatch(refusal);
+  expect(await use("configure", given)).toMatch(refusal);
+  expect(await app.call("destinations.get", { id })).toMatchObject({
+    webhooks: [{ url: "http://a.example/", headers: {} }],
+  });
+});

@@ -152,6 +152,7 @@ test("after a save Ctrl+Z goes back to what was saved before it", async ({ open,
   await name.fill("Second");
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByRole("button", { name: "Discard" }).waitFor({ state: "detached" });
+  await expect.poll(() => name.inputValue()).toBe("Second");
   await page.keyboard.press("Control+z");
   await expect.poll(() => name.inputValue()).toBe("Billing");
   await page.getByRole("button", { name: "Discard" }).waitFor();

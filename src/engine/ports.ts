@@ -19,24 +19,7 @@ import type {
   Outcome,
   PlanState,
 } from "../domain/states.ts";
-import type { ClockMode } from "./clock/clock.ts";
 import type { Decision, MappedRequest, RoutedMessage, PlanViolation } from "./route/decision.ts";
-
-export type StoredClock = {
-  now: number;
-  wallAt: number;
-  mode: ClockMode;
-  speed: number;
-  /** Stored by a stop: nothing has been shown since. */
-  stopped?: boolean;
-};
-
-export type ClockStore = {
-  loadClock(): StoredClock | null;
-  saveClock(clock: StoredClock): void;
-  /** The latest time of the clock that anything on record has; 0 without a record. */
-  latestRecordedAt(): number;
-};
 
 /** One request at the ingest port, as it arrived, with its messages. */
 export type IncomingRequest = {

@@ -25,7 +25,8 @@ import type {
 } from "../domain/ids.ts";
 import type { Problem } from "../domain/problem.ts";
 import type { ProgramState } from "../domain/program.ts";
-import type { ClockStore, DeliveryStore, IngestStore, QueryStore, TraceStore } from "./ports.ts";
+import type { ClockStore } from "./clock/clock.ts";
+import type { DeliveryStore, IngestStore, QueryStore, TraceStore } from "./ports.ts";
 import type {
   Atomically,
   ComputedStore,

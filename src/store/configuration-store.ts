@@ -16,7 +16,7 @@ import type {
   SourceId,
   WebhookId,
 } from "../domain/ids.ts";
-import type { ClockStore, StoredClock } from "../engine/ports.ts";
+import type { ClockStore, StoredClock } from "../engine/clock/clock.ts";
 import type {
   ClientStore,
   ConfigurationStore,

@@ -360,6 +360,9 @@ describe("several rows", () => {
     await expect.poll(() => live.several.count()).toBe(0);
     await page.keyboard.press("Shift+ArrowDown");
     await live.several.getByText("2 selected").waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("x");
+    await live.several.getByText("1 selected").waitFor();
   });
 
   test("are left with Esc also while a dialog is closing", async ({ open, inspector }) => {

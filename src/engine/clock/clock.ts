@@ -69,3 +69,19 @@ export type Clock = {
    */
   schedule(at: number, run: () => void, options?: ScheduleOptions): ClockTimer;
 };
+
+export type StoredClock = {
+  now: number;
+  wallAt: number;
+  mode: ClockMode;
+  speed: number;
+  /** Stored by a stop: nothing has been shown since. */
+  stopped?: boolean;
+};
+
+export type ClockStore = {
+  loadClock(): StoredClock | null;
+  saveClock(clock: StoredClock): void;
+  /** The latest time of the clock that anything on record has; 0 without a record. */
+  latestRecordedAt(): number;
+};

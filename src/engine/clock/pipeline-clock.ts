@@ -7,7 +7,6 @@
  */
 
 import { invalid, type Problem } from "../../domain/problem.ts";
-import type { ClockStore } from "../ports.ts";
 import { storeFailure } from "../store-failure.ts";
 import {
   monotonic,
@@ -25,6 +24,7 @@ import type {
   Clock,
   ClockMode,
   ClockState,
+  ClockStore,
   ClockTimer,
   ScheduleOptions,
 } from "./clock.ts";

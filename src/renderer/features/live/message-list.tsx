@@ -206,9 +206,8 @@ function useMarks({ rows, selectedAt, marked, onMark }: MarksProps): Marks {
       const id = rows.idAt(position);
       if (id === null) return;
       // The row that the keys stand on is the first of them.
-      const current =
-        marked.size === 0 && selectedAt !== null ? idsBetween(selectedAt, selectedAt) : [];
-      const next = new Set([...marked, ...current]);
+      const isFirst = marked.size === 0 && selectedAt !== null && selectedAt !== position;
+      const next = new Set([...marked, ...(isFirst ? idsBetween(selectedAt, selectedAt) : [])]);
       if (!next.delete(id) && next.size < maxMarked) next.add(id);
       start.current = id;
       onMark(next);

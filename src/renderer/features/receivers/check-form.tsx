@@ -9,6 +9,7 @@ import { Button, IconButton } from "../../kit/controls.tsx";
 import { some } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
+import { unmasked } from "../../transport/secrets.ts";
 import { type CheckDraft, type CheckFields, emptyCheck, withUrl } from "./check-draft.ts";
 
 const key = "hookyard.check";
@@ -16,7 +17,7 @@ const key = "hookyard.check";
 /** All but the secret survives a reload. */
 export const useCheckForm = create<CheckDraft>()(() => ({ ...emptyCheck, ...stored() }));
 useCheckForm.subscribe(({ secret: _, ...form }) =>
-  window.sessionStorage.setItem(key, JSON.stringify(form)),
+  window.sessionStorage.setItem(key, JSON.stringify(unmasked(form))),
 );
 
 function stored(): Partial<CheckDraft> {

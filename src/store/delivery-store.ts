@@ -380,13 +380,11 @@ function readers(db: Db, mapped: MappedRequests) {
       "SELECT EXISTS (SELECT 1 FROM deliveries WHERE destination_id = ? AND state = ? AND id <= ?)",
     )
     .pluck();
-  const withWindowUpTo = [queued, waiting].map((state) =>
-    db
-      .prepare<[number, number]>(
-        `SELECT EXISTS (SELECT 1 FROM deliveries WHERE destination_id = ? AND state = ${state} AND first_attempt_at IS NOT NULL AND id <= ?)`,
-      )
-      .pluck(),
-  );
+  const waitingInWindowUpTo = db
+    .prepare<[number, number]>(
+      `SELECT EXISTS (SELECT 1 FROM deliveries WHERE destination_id = ? AND state = ${waiting} AND first_attempt_at IS NOT NULL AND id <= ?)`,
+    )
+    .pluck();
   const unsettled = db.prepare<
     [number],
     { destinationId: DestinationId; code: number; hasWindow: number }
@@ -406,7 +404,7 @@ function readers(db: Db, mapped: MappedRequests) {
       [sending, ...(isEnabled ? [queued, waiting] : [])].some(
         (state) => stateUpTo.get(destinationId, state, upTo) === 1,
       ) ||
-      (!isEnabled && withWindowUpTo.some((found) => found.get(destinationId, upTo) === 1)),
+      (!isEnabled && waitingInWindowUpTo.get(destinationId, upTo) === 1),
     unsettledOf: (message: MessageRowId) =>
       unsettled.all(message).map(({ destinationId, code, hasWindow }) => ({
         destinationId,

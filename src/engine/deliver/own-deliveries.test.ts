@@ -88,7 +88,7 @@ test.each<[DeliveryState, at: DestinationId, hasAttempt: boolean, isUnsettled: b
   ["waiting", on, true, true],
   ["delivered", on, true, false],
   ["queued", off, false, false],
-  ["queued", off, true, true],
+  ["queued", off, true, false],
   ["sending", off, false, true],
   ["waiting", off, false, false],
   ["waiting", off, true, true],

@@ -71,7 +71,7 @@ export class OwnDeliveries {
       if (
         unsettled.some(
           ({ destinationId, state, hasWindow }) =>
-            state === "sending" || hasWindow || enabled.has(destinationId),
+            state === "sending" || (state === "waiting" && hasWindow) || enabled.has(destinationId),
         )
       )
         return true;

@@ -60,7 +60,12 @@ function makeDirectory(path: string): void {
   }
   const parent = dirname(path);
   if (parent !== path) makeDirectory(parent);
-  mkdirSync(path, { mode: directoryMode });
+  try {
+    mkdirSync(path, { mode: directoryMode });
+  } catch (error) {
+    // Another program made it meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
 }
 
 function restrictDirectory(path: string): void {

@@ -37,6 +37,15 @@ test.each<[string, [signal: string, at: number][], string[]]>([
     ["stop", "end"],
   ],
   [
+    "a press that ends the input too, and another",
+    [
+      ["SIGINT", 0],
+      ["input", 5],
+      ["SIGINT", 800],
+    ],
+    ["stop", "end"],
+  ],
+  [
     "the end of the input, and a signal",
     [
       ["input", 0],

@@ -10,14 +10,17 @@ const onePressMs = 500;
 
 type Counting = { stop: () => void; end: () => void; now?: () => number };
 
-/** Calls `stop` the first time that it is asked, `end` the second time. */
+/**
+ * Calls `stop` the first time that it is asked, `end` the second time. The input of a program whose
+ * parent ends at the same press ends too: that only begins a stop.
+ */
 export function createStopCount({ stop, end, now = monotonic }: Counting): (by: string) => void {
   let first: { by: string; at: number } | null = null;
   return (by) => {
     if (first === null) {
       first = { by, at: now() };
       stop();
-    } else if (by !== first.by || now() - first.at > onePressMs) end();
+    } else if (by !== "input" && (by !== first.by || now() - first.at > onePressMs)) end();
   };
 }
 

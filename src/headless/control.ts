@@ -76,9 +76,9 @@ export async function joinRunning(
   return true;
 }
 
-const lookMs = 100;
+export const lookMs = 100;
 /** A start with a large data file takes a few seconds. */
-const maxStartMs = 10_000;
+export const maxStartMs = 10_000;
 
 /** One that starts at the same time has the data before it answers. Null when it does not. */
 export async function whenRunning(dataDir: string): Promise<Connection | null> {

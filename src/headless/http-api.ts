@@ -24,7 +24,7 @@ import { streamChanges } from "./events.ts";
 import { type Guard, createGuard } from "./guard.ts";
 import { answerJson, answerProblem, answerText, readJsonObject } from "./json.ts";
 import { answerMcp, mcpPath } from "./mcp-http.ts";
-import { createOpenLinks, isOfThisUser, linkPath, type OpenLinks } from "./open-links.ts";
+import { createOpenLinks, linkPath, usersOf, type OpenLinks } from "./open-links.ts";
 import { inputOf, matchPath } from "./routes.ts";
 import type { StaticPages } from "./static-pages.ts";
 
@@ -146,12 +146,10 @@ function respondToLink(exchange: Exchange, path: string): void {
   if (path === linkPath) {
     if (!isAuthorized(exchange)) return;
     if (request.method !== "POST") return answerWrongMethod(response, ["POST"]);
-    return answerJson(response, 200, { path: links.create() });
+    return answerJson(response, 200, { path: links.create(usersOf(request.socket)) });
   }
   if (request.method !== "GET") return answerWrongMethod(response, ["GET"]);
-  const followed = isOfThisUser(request.socket)
-    ? links.follow(path)
-    : { refusal: "This link is for another user of this machine." };
+  const followed = links.follow(path, usersOf(request.socket));
   const text = "text/plain; charset=utf-8";
   if ("refusal" in followed) return answerText(response, `${followed.refusal}\n`, text, 403);
   answerText(response, "", text, 303, { Location: followed.location });

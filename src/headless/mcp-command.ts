@@ -6,16 +6,18 @@
 
 import { join, resolve } from "node:path";
 import { DataInUse, OpenError, PortTaken, Refusal } from "../app-errors.ts";
+import { monotonic, startTimer } from "../engine/real-time.ts";
 import type { Collector } from "../engine/traces/collector.ts";
 import { createMcp } from "../mcp/mcp.ts";
 import { whenAskedToStop } from "./asked-to-stop.ts";
 import { defaultDataDirectory, mcp } from "./commands.ts";
 import { applyAtStart, environmentWith, readConfigFile, type ConfigFile } from "./config-file.ts";
 import { connect, NoHookyard } from "./connect.ts";
-import { startControl, whenRunning, whoHasData } from "./control.ts";
+import { lookMs, maxStartMs, startControl, whoHasData } from "./control.ts";
 import { endEarly, readFlags } from "./flags.ts";
 import { answerElsewhere, serveLines, type Answering } from "./mcp-stdio.ts";
 import { parseServeFlags, tracesTo, type ServePorts } from "./serve-flags.ts";
+import { enlargeThreadPool } from "./thread-pool.ts";
 
 type Options = { root: string; version: string };
 type Hookyard = Answering & { stop(): Promise<void> };
@@ -24,6 +26,7 @@ export async function mcpCommand({
   args,
   ...options
 }: Options & { args: string[] }): Promise<number> {
+  enlargeThreadPool();
   const read = readFlags(mcp, args);
   if (read === "help" || "wrong" in read) return endEarly(read, mcp);
   const given = read.values.data ?? defaultDataDirectory();
@@ -61,15 +64,17 @@ async function joinRunning(data: string): Promise<Hookyard | null> {
   }
 }
 
+/** Of two that start at once, both may find the data in use for a moment. */
 async function startOrJoin(data: string, options: Options): Promise<Hookyard> {
-  try {
-    return await startOwn(data, options);
-  } catch (error) {
-    if (!(error instanceof DataInUse)) throw error;
-    await whenRunning(error.dataDir);
+  for (const end = monotonic() + maxStartMs; ;) {
+    try {
+      return await startOwn(data, options);
+    } catch (error) {
+      if (!(error instanceof DataInUse) || monotonic() > end) throw error;
+    }
+    await new Promise<void>((resolve) => startTimer(lookMs, resolve));
     const joined = await joinRunning(data);
-    if (joined === null) throw error;
-    return joined;
+    if (joined !== null) return joined;
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { send, startControlPort, token } from "./control-port.fixture.ts";
-import { createOpenLinks, isOfThisUser } from "./open-links.ts";
+import { createOpenLinks, usersOf } from "./open-links.ts";
 
 const used = { refusal: expect.stringMatching(/^This link was used already/) };
 const tooOld = { refusal: expect.stringMatching(/^This link is too old\./) };
@@ -8,18 +8,29 @@ const tooOld = { refusal: expect.stringMatching(/^This link is too old\./) };
 test("a link leads to the inspector once, and for half a minute", () => {
   let now = 0;
   const links = createOpenLinks({ token: "t", now: () => now });
-  const [first, second, third] = [links.create(), links.create(), links.create()];
+  const [first, second, third] = [links.create([]), links.create([]), links.create([])];
   expect(new Set([first, second, third]).size).toBe(3);
-  expect(links.follow(first)).toEqual({ location: "/#token=t" });
-  expect(links.follow(first)).toEqual(used);
+  expect(links.follow(first, [])).toEqual({ location: "/#token=t" });
+  expect(links.follow(first, [])).toEqual(used);
   now = 30_000;
-  expect(links.follow(second)).toEqual({ location: "/#token=t" });
+  expect(links.follow(second, [])).toEqual({ location: "/#token=t" });
   now = 30_001;
-  expect(links.follow(third)).toEqual(tooOld);
-  expect(links.follow(first)).toEqual(used);
-  expect(links.follow("/open/other")).toEqual(tooOld);
-  for (let made = 0; made < 200; made += 1) links.create();
-  expect(links.follow(first)).toEqual(tooOld);
+  expect(links.follow(third, [])).toEqual(tooOld);
+  expect(links.follow(first, [])).toEqual(used);
+  expect(links.follow("/open/other", [])).toEqual(tooOld);
+  for (let made = 0; made < 200; made += 1) links.create([]);
+  expect(links.follow(first, [])).toEqual(tooOld);
+});
+
+test("a link is for the user of the program, who made it, and root", () => {
+  const links = createOpenLinks({ token: "t", own: 1000 });
+  const followed = [[1000], [1001], [0], []].map((by) => links.follow(links.create([1001]), by));
+  expect(followed).toEqual(followed.map(() => ({ location: "/#token=t" })));
+  const other = links.create([1001]);
+  expect(links.follow(other, [1000, 1002])).toEqual({
+    refusal: "This link is for another user of this machine.",
+  });
+  expect(links.follow(other, [1001])).toEqual({ location: "/#token=t" });
 });
 
 describe("whose a connection is", () => {
@@ -32,20 +43,15 @@ describe("whose a connection is", () => {
   const client = (user: number): string => row("0100007F:9C40", "0100007F:125D", user);
 
   test.each([
-    ["its own", [head + server + client(1000)], true],
-    ["of root", [head + client(0)], true],
-    ["of another", [head + server + client(1001)], false],
-    [
-      "of another, over IPv6",
-      [head, head + client(1001).replaceAll("0100007F", "0".repeat(32))],
-      false,
-    ],
-    ["of two with the same ports", [head + client(1000) + client(1001)], false],
-    ["of another to another port", [head + row("0100007F:9C40", "0100007F:125E", 1001)], true],
-    ["of another machine", [head + server], true],
-    ["unknown", [], true],
+    ["one", [head + server + client(1000)], [1000]],
+    ["of root", [head + client(0)], [0]],
+    ["over IPv6", [head, head + client(1001).replaceAll("0100007F", "0".repeat(32))], [1001]],
+    ["of two with the same ports", [head + client(1000) + client(1001)], [1000, 1001]],
+    ["to another port", [head + row("0100007F:9C40", "0100007F:125E", 1001)], []],
+    ["of another machine", [head + server], []],
+    ["unknown", [], []],
   ])("%s", (_, tables, expected) => {
-    expect(isOfThisUser(ports, 1000, tables)).toBe(expected);
+    expect(usersOf(ports, tables)).toEqual(expected);
   });
 });
 

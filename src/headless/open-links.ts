@@ -15,18 +15,29 @@ const validMs = 30_000;
 /** Used ones are kept to say that they were used. */
 const maxKept = 100;
 
-export function createOpenLinks({ token, now = monotonic }: { token: string; now?: () => number }) {
-  const links = new Map<string, { until: number; isUsed: boolean }>();
+type LinksOptions = { token: string; now?: () => number; own?: number | undefined };
+
+/** `users` are those at the other end of the connection, as `usersOf` has them. */
+export function createOpenLinks({
+  token,
+  now = monotonic,
+  own = process.getuid?.(),
+}: LinksOptions) {
+  const links = new Map<string, { until: number; isUsed: boolean; users: Set<number> }>();
   return {
     /** Returns its path. */
-    create(): string {
+    create(users: readonly number[]): string {
       for (const oldest of [...links.keys()].slice(0, -maxKept)) links.delete(oldest);
       const path = linkPath + randomBytes(32).toString("base64url");
-      links.set(path, { until: now() + validMs, isUsed: false });
+      // Root can read the token anyway.
+      const allowed = new Set([...users, 0, ...(own === undefined ? [] : [own])]);
+      links.set(path, { until: now() + validMs, isUsed: false, users: allowed });
       return path;
     },
-    follow(path: string): { location: string } | { refusal: string } {
+    follow(path: string, users: readonly number[]): { location: string } | { refusal: string } {
       const link = links.get(path);
+      if (link !== undefined && !users.every((user) => link.users.has(user)))
+        return { refusal: "This link is for another user of this machine." };
       if (link?.isUsed)
         return {
           refusal:
@@ -45,25 +56,20 @@ export type OpenLinks = ReturnType<typeof createOpenLinks>;
 type Ports = { localPort?: number | undefined; remotePort?: number | undefined };
 
 /**
- * False when a program of another user of this machine is at the other end. Linux says whose its
- * connections are; where nothing says it, this is true.
+ * Whose program is at the other end of a connection on this machine. Linux says it; where nothing
+ * says it, there are none.
  */
-export function isOfThisUser(
+export function usersOf(
   { localPort = 0, remotePort = 0 }: Ports,
-  own: number | undefined = process.getuid?.(),
   tables: readonly string[] = ["/proc/net/tcp", "/proc/net/tcp6"].map(textOf),
-): boolean {
+): number[] {
   const hex = (port: number): string => port.toString(16).toUpperCase().padStart(4, "0");
   // Its local and remote address, state, queues, timer, retransmissions, user.
   const row = new RegExp(
     `^ *\\d+: \\w+:${hex(remotePort)} \\w+:${hex(localPort)} \\S+ \\S+ \\S+ \\S+ +(\\d+) `,
     "gm",
   );
-  const users = tables.flatMap((table) =>
-    [...table.matchAll(row)].map((found) => Number(found[1])),
-  );
-  // Root can read the token anyway.
-  return users.every((user) => user === own || user === 0);
+  return tables.flatMap((table) => [...table.matchAll(row)].map((found) => Number(found[1])));
 }
 
 function textOf(file: string): string {

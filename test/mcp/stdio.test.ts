@@ -30,7 +30,9 @@ async function connected(revision: string, data: string, env: Record<string, str
   let said = "";
   transport.stderr?.on("data", (chunk: Buffer) => (said += chunk.toString()));
   const client = createClient(revision);
-  await client.connect(transport);
+  await client.connect(transport).catch((error: unknown) => {
+    throw new Error(`It said: ${said}`, { cause: error });
+  });
   return { client, said: () => said };
 }
 

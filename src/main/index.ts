@@ -67,10 +67,11 @@ function start(): void {
   const asked = parseAppFlags(process.argv.slice(1), process.env);
   if ("wrong" in asked) return refuse(asked.wrong);
   if (asked.share !== null) return openShareFile(asked.share);
-  const flags = { ...asked, data: placeOfData(asked, app.getPath("userData")) };
+  const electrons = app.getPath("userData");
+  const flags = { ...asked, data: placeOfData(asked, electrons) };
   if (flags.data !== asked.data)
     log(`The data is in ${flags.data}, as before. Commands find it with --data or HOOKYARD_DATA.`);
-  if (flags.data !== ":memory:") keepBesideData(flags.data);
+  if (flags.data !== ":memory:" && flags.data !== electrons) keepBesideData(flags.data);
   const isFirst = app.requestSingleInstanceLock();
   app
     .whenReady()

@@ -4,6 +4,7 @@ import {
   urlWithoutCredentials,
   webhookWithKnown,
   webhookWithoutCredentials,
+  withKnown,
 } from "./credentials.ts";
 
 test.each([
@@ -80,4 +81,37 @@ test("what was left out is taken from the webhook that is there, and else named"
   expect(
     webhookWithKnown({ url: "https://x/left-out", headers: { "X-Team": "left-out" } }, []).missing,
   ).toEqual([]);
+});
+
+test("where an event gives the URL, values are known to what has the same directive only", () => {
+  const headers = { Authorization: "Bearer 1" };
+  const url = { "@replace": { value: { "@path": "$.hook" }, pattern: "a" } };
+  const known = [{ name: "First", url, headers }];
+  const drafted = (address: unknown) => ({
+    ...{ name: "First", url: address },
+    headers: { Authorization: "left-out" },
+  });
+  const same = { "@replace": { pattern: "a", value: { "@path": "$.hook" } } };
+  expect(withKnown(drafted(same), known)).toEqual({
+    one: { name: "First", url: same, headers },
+    missing: [],
+  });
+  for (const other of [{ "@template": "https://evil.example/{{userId}}" }, "", null, undefined])
+    expect(withKnown(drafted(other), known)).toEqual({
+      one: drafted(other),
+      missing: ["the value of Authorization"],
+    });
+  const literal = [{ url: "https://x/", headers }];
+  expect(withKnown(drafted({ "@path": "$.hook" }), literal).missing).toHaveLength(1);
+});
+
+test("of steps without an address, the one that differs in its headers alone has the value", () => {
+  const step = (status: number, cookie: string) => ({
+    ...{ do: "answer", status },
+    headers: { "Set-Cookie": cookie },
+  });
+  const known = [step(200, "c1"), step(201, "c2"), { do: "hang", headers: {} }];
+  const cookieOf = (status: number): unknown =>
+    withKnown(step(status, "left-out"), known).one.headers["Set-Cookie"];
+  expect([201, 200, 202].map(cookieOf)).toEqual(["c2", "c1", "c1"]);
 });

@@ -4,6 +4,9 @@
  * nothing: `X-Api-Key: 12345`.
  */
 
+import { spellingOf } from "./evaluate.ts";
+import type { Json } from "./json.ts";
+
 /** What stands in place of a value that was left out. */
 export const leftOut = "left-out";
 
@@ -111,7 +114,8 @@ export function webhookWithKnown(
     }
     const [, knownValue = leftOut] =
       there.find(([other]) => other.toLowerCase() === name.toLowerCase()) ?? [];
-    if (knownValue === leftOut) missing.push(`the value of ${name} for ${drafted.url}`);
+    if (knownValue === leftOut)
+      missing.push(`the value of ${name}${drafted.url === "" ? "" : ` for ${drafted.url}`}`);
     headers[name] = knownValue;
   }
   return { webhook: { url, headers }, missing };
@@ -145,11 +149,28 @@ const withLiterals = <One extends Addressed>(
 export const withoutCredentials = <One extends Addressed>(one: One): One =>
   withLiterals(one, webhookWithoutCredentials(literalsOf(one)));
 
-/** As `webhookWithKnown`. */
+const isEqual = (one: unknown, other: unknown): boolean =>
+  spellingOf(one as Json) === spellingOf(other as Json);
+
+const addressOf = ({ url, to }: Addressed): unknown => url ?? to ?? null;
+
+const withoutHeaders = (one: Addressed): Addressed => ({ ...one, headers: null });
+
+/**
+ * As `webhookWithKnown`, from what differs in its headers alone if there is any. A directive may
+ * lead to any host, so only what has an equal one knows values for it.
+ */
 export function withKnown<One extends Addressed>(
   drafted: One,
-  known: readonly ConfiguredWebhook[],
+  known: readonly Addressed[],
 ): { one: One; missing: string[] } {
-  const { webhook, missing } = webhookWithKnown(literalsOf(drafted), known);
+  const usable = known.filter(
+    (one) => literalsOf(one).url !== "" || isEqual(addressOf(one), addressOf(drafted)),
+  );
+  const equal = usable.filter((one) => isEqual(withoutHeaders(one), withoutHeaders(drafted)));
+  const { webhook, missing } = webhookWithKnown(
+    literalsOf(drafted),
+    [...equal, ...usable].map(literalsOf),
+  );
   return { one: withLiterals(drafted, webhook), missing };
 }

@@ -150,6 +150,29 @@ test("the more messages have to stay, the longer it waits before it looks at all
   expect(looksAfter).toEqual([300, 300, 301, 600]);
 });
 
+test("while lookups are prepared it does not look again at the messages that have to stay, before the rest is over or a limit is changed", () => {
+  const { upkeep, store } = startUpkeep();
+  const time = vi.spyOn(performance, "now").mockImplementation(() => Date.now());
+  onTestFinished(() => time.mockRestore());
+  let looks = 0;
+  let slices = 0;
+  store.removeOld = () => ({ removed: 0, more: ++looks % 20 !== 0 });
+  store.giveBack = () => 0;
+  store.prepareLookups = () => ++slices > 0;
+  upkeep.start();
+  const after = (ms: number): [looks: number, slices: number] => {
+    vi.advanceTimersByTime(ms);
+    return [looks, slices];
+  };
+  expect([after(19), after(9_999)]).toEqual([
+    [20, 1],
+    [20, 10_000],
+  ]);
+  expect(after(20)).toEqual([40, 10_001]);
+  upkeep.onConfigurationChanged();
+  expect(after(20)[0]).toBe(60);
+});
+
 test("those go that are older than their age in wall-clock time, and none when nothing is limited", () => {
   const { upkeep, used, commit, messages } = startUpkeep();
   commit(1, 5000);
@@ -282,8 +305,8 @@ test("it goes on a millisecond later while messages go, then pages of the file, 
   expect([after(0), after(1), after(1), after(1)]).toEqual([
     ["old"],
     ["old", "pages"],
-    ["old", "pages", "lookups"],
-    ["old", "pages", "lookups"],
+    ["pages", "lookups"],
+    ["pages", "lookups"],
   ]);
   expect(told()).toEqual([
     ["messages", 1],

@@ -9,6 +9,7 @@ import type { UpkeepStore } from "./store-ports.ts";
 import {
   createTurnBudget,
   startTimer,
+  monotonic,
   nextTurn,
   startIdleTimer,
   wallClockNow,
@@ -209,35 +210,44 @@ type Upkeep = {
  */
 export function createUpkeep({ store, settings, changes, report }: UpkeepOptions): Upkeep {
   let timer: RealTimer | null = null;
-  /** Since it last waited. */
+  /** Of the pass that goes on. */
   let emptyLooks = 0;
+  let restMs = retentionEveryMs;
+  /** A pass has found nothing to remove: what else is to be done goes on without looks until then. */
+  let nextLookAt = 0;
   let isTrimming = false;
   let isStopped = false;
 
   function run(): void {
     kick();
-    const { maxMessages, maxBytes, maxAgeMs } = settings();
     let removed = 0;
     let goesOn = false;
     try {
-      const old = store.removeOld(
-        {
-          maxMessages,
-          maxBytes,
-          olderThanWall: maxAgeMs === null ? null : wallClockNow() - maxAgeMs,
-        },
-        slice,
-      );
+      const old = monotonic() < nextLookAt ? { removed, more: false } : look();
       removed = old.removed;
-      if (removed === 0 && old.more) emptyLooks += 1;
       goesOn = removed > 0 || old.more || store.giveBack(slice) > 0 || store.prepareLookups();
     } catch (error) {
       report(error);
     }
     noteGone(removed);
-    const restMs = Math.max(retentionEveryMs, emptyLooks * restAfterLookMs);
-    if (!goesOn) emptyLooks = 0;
+    if (!goesOn) {
+      emptyLooks = 0;
+      nextLookAt = 0;
+    }
     timer = startIdleTimer(goesOn ? 1 : restMs, run);
+  }
+
+  function look(): { removed: number; more: boolean } {
+    const { maxMessages, maxBytes, maxAgeMs } = settings();
+    const olderThanWall = maxAgeMs === null ? null : wallClockNow() - maxAgeMs;
+    const found = store.removeOld({ maxMessages, maxBytes, olderThanWall }, slice);
+    if (found.removed === 0 && found.more) emptyLooks += 1;
+    if (found.removed === 0 && !found.more) {
+      restMs = Math.max(retentionEveryMs, emptyLooks * restAfterLookMs);
+      nextLookAt = monotonic() + restMs;
+      emptyLooks = 0;
+    }
+    return found;
   }
 
   function kick(): void {
@@ -282,6 +292,7 @@ export function createUpkeep({ store, settings, changes, report }: UpkeepOptions
     onConfigurationChanged() {
       if (timer === null || isStopped) return;
       timer.cancel();
+      nextLookAt = 0;
       timer = startIdleTimer(0, run);
     },
   };

@@ -50,8 +50,8 @@ afterEach(() => {
 });
 
 /** As the file system refuses it. */
-function refuse(call: "linkSync" | "copyFileSync", code: string): void {
-  vi.spyOn(fs, call).mockImplementation(() => {
+function refuseCopies(code: string): void {
+  vi.spyOn(fs, "copyFileSync").mockImplementation(() => {
     throw Object.assign(new Error(`${code}: refused`), { code });
   });
   syncBuiltinESMExports();
@@ -141,23 +141,36 @@ test("a backup that cannot be written says why, and leaves no part of it", async
   expect(readdirSync(target)).toEqual(["directory"]);
 });
 
-test("where the file system has no links, a backup is a file all the same, and replaces none", async () => {
+test("a file that comes there while the backup is written is not replaced", async () => {
   const [data, target] = [ended(), temporaryDirectory()];
   const file = join(target, "copy.db");
-  refuse("linkSync", "EPERM");
-  expect(await backUpData({ data, to: file, force: false })).toMatchObject({ messages: 3 });
-  expect([readdirSync(target), statSync(file).mode & 0o777]).toEqual([["copy.db"], 0o600]);
-  const other = join(target, "other.db");
-  vi.spyOn(fs, "linkSync").mockImplementation(() => {
-    writeFileSync(other, "mine");
-    throw Object.assign(new Error("EPERM: refused"), { code: "EPERM" });
+  const backup = Database.prototype.backup;
+  vi.spyOn(Database.prototype, "backup").mockImplementation(function (
+    this: Database.Database,
+    ...args
+  ) {
+    writeFileSync(file, "mine");
+    return backup.apply(this, args);
+  });
+  expect(await refusal(data, file)).toBe(`${file} already exists. --force replaces it.`);
+  expect([readdirSync(target), readFileSync(file, "utf8")]).toEqual([["copy.db"], "mine"]);
+});
+
+test("a backup has its name only once it is complete, is never copied again, and leaves nothing when it cannot get it", async () => {
+  const [data, target] = [ended(), temporaryDirectory()];
+  const file = join(target, "copy.db");
+  const copies = vi.spyOn(fs, "copyFileSync");
+  const seen: unknown[] = [];
+  const renamed = vi.spyOn(fs, "renameSync").mockImplementationOnce(() => {
+    seen.push(statSync(file).size);
+    throw new Error("EIO: refused");
   });
   syncBuiltinESMExports();
-  expect(await refusal(data, other)).toBe(`${other} already exists. --force replaces it.`);
-  expect([readdirSync(target), readFileSync(other, "utf8")]).toEqual([
-    ["copy.db", "other.db"],
-    "mine",
-  ]);
+  expect(await refusal(data, file)).toBe(`${file} cannot be written: EIO: refused`);
+  expect([seen, readdirSync(target)]).toEqual([[0], []]);
+  expect(await backUpData({ data, to: file, force: false })).toMatchObject({ messages: 3 });
+  expect(renamed).toHaveBeenCalledTimes(2);
+  expect(copies.mock.calls.map(([, to]) => to)).not.toContain(file);
 });
 
 test.each([
@@ -180,7 +193,7 @@ test.each([
 
 test("where the temporary directory has no room for a copy, that is said, and nothing of the data", async () => {
   const [data, target] = [ended(), temporaryDirectory()];
-  refuse("copyFileSync", "ENOSPC");
+  refuseCopies("ENOSPC");
   const sentence = `The data is read from a copy in ${tmpdir()}, which cannot be written: ENOSPC: refused. Free space there, or name another directory in TMPDIR (on Windows TEMP).`;
   expect(await refusal(data, join(target, "copy.db"))).toBe(sentence);
   expect(examineData(data).findings).toEqual([

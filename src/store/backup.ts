@@ -3,15 +3,7 @@
  * goes on writing, and verified.
  */
 
-import {
-  constants,
-  copyFileSync,
-  existsSync,
-  linkSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import Database from "better-sqlite3";
 import { OpenError } from "../app-errors.ts";
@@ -61,16 +53,15 @@ export async function backUpData({
   }
 }
 
-/** Unlike a rename, neither replaces what has come there meanwhile. */
+/** A rename replaces what is there, so it replaces an empty file that only this can have created. */
 function putWithoutReplacing(part: string, target: string): void {
+  closeSync(openSync(target, "wx", 0o600));
   try {
-    linkSync(part, target);
+    renameSync(part, target);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") throw error;
-    // Not every file system has links.
-    copyFileSync(part, target, constants.COPYFILE_EXCL);
+    rmSync(target, { force: true });
+    throw error;
   }
-  rmSync(part);
 }
 
 function refuseTarget(data: string, target: string, force: boolean): void {

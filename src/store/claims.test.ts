@@ -181,6 +181,23 @@ test.each([
   },
 );
 
+test("a reset that the disk refuses at its end leaves the claims in memory", () => {
+  const one = openTestStore();
+  queue(one, 3);
+  expect(claim(one, 2)).toEqual([1, 2]);
+  // Only the commit fails: the transaction has done everything before.
+  one.db.exec(`CREATE TABLE parents (id INTEGER PRIMARY KEY);
+    CREATE TABLE children (parent REFERENCES parents(id) DEFERRABLE INITIALLY DEFERRED);
+    CREATE TRIGGER refused AFTER DELETE ON messages BEGIN INSERT INTO children VALUES (1); END`);
+  one.db.pragma("foreign_keys = ON");
+  expect(() => one.store.clearMessages()).toThrow("FOREIGN KEY");
+  expect(one.store.countRunnable(first, startOfTime, 9)).toBe(1);
+  expect(claim(one)).toEqual([3]);
+  one.store.record([attempt(1 as DeliveryId)], [moveTo(1 as DeliveryId, "delivered")]);
+  expect(one.store.countByState()).toMatchObject({ delivered: 1, sending: 2, queued: 0 });
+  expectConsistent(one.db);
+});
+
 test("of the claims whose attempts have not ended, those are written that were there at the last look", () => {
   const one = openTestStore();
   queue(one, 4);

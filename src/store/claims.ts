@@ -92,11 +92,21 @@ export class Claims {
     this.#take = db.prepare<[number]>(
       `UPDATE deliveries SET state = ${sending}, rounds = rounds + 1, next_attempt_at = NULL WHERE id = ?`,
     );
-    transactions.onReload(() => {
-      this.#unwritten.clear();
-      this.#ofDestination.clear();
-      this.#claimedUpTo.clear();
-      this.#newest.clear();
+    transactions.onReload((isRollback) => {
+      if (isRollback) return;
+      this.#empty(this.#unwritten);
+      this.#empty(this.#ofDestination);
+      this.#empty(this.#claimedUpTo);
+      this.#empty(this.#newest);
+    });
+  }
+
+  /** No row says what is in it: it has that again when the transaction fails. */
+  #empty<Value>(map: Map<number, Value>): void {
+    const before = [...map];
+    map.clear();
+    this.#transactions.onRollback(() => {
+      for (const [key, value] of before) map.set(key, value);
     });
   }
 

@@ -19,7 +19,7 @@ export type Cache = {
 export class Transactions {
   readonly #inTransaction;
   readonly #checkpoints;
-  readonly #reloads: (() => void)[] = [];
+  readonly #reloads: ((isRollback: boolean) => void)[] = [];
   /** What changed in the innermost open transaction, in this order; null when none is open. */
   #changed: Set<Cache> | null = null;
 
@@ -71,17 +71,17 @@ export class Transactions {
   }
 
   /** Called by `reload`, and when that is rolled back; in the order of these calls. */
-  onReload(reload: () => void): void {
+  onReload(reload: (isRollback: boolean) => void): void {
     this.#reloads.push(reload);
   }
 
   /** In the transaction that removed all rows. */
   reload(): void {
-    const reloadAll = (): void => {
-      for (const reload of this.#reloads) reload();
+    const reloadAll = (isRollback: boolean): void => {
+      for (const reload of this.#reloads) reload(isRollback);
     };
-    this.changes({ rollback: reloadAll });
-    reloadAll();
+    this.changes({ rollback: () => reloadAll(true) });
+    reloadAll(false);
   }
 }
 

@@ -106,3 +106,50 @@ test("a credential that is not known is refused, with its name", async ({
     webhooks: [{ url: "http://a.example/", headers: {} }],
   });
 });
+
+test("a mapping whose URL each event gives gets no credential of another, and keeps its own", async ({
+  agent: { app, use },
+}) => {
+  const url = { "@path": "$.properties.hook" };
+  const mapping = (name: string, address: unknown, key: string) => ({
+    ...{ name, url: address, data: { id: 1 } },
+    headers: { Authorization: key },
+  });
+  const { id } = await app.call("destinations.create", {
+    kind: "webhooks-actions",
+    name: "Actions",
+    sourceIds: [],
+    mappings: [mapping("First", url, "k1")],
+  });
+  const configured = (...mappings: object[]): Promise<string> =>
+    use("configure", { kind: "destination", id, changes: { mappings } });
+  const elsewhere = { "@template": "https://evil.example/{{userId}}" };
+  for (const name of ["First", "Other"])
+    expect(await configured(mapping(name, elsewhere, "left-out"))).toMatch(
+      /Refused: invalid[^]*Give it: the value of Authorization\./,
+    );
+  expect(await configured({ ...mapping("First", url, "left-out"), method: "PUT" })).toContain(
+    "Changed",
+  );
+  expect((await app.call("destinations.get", { id })).mappings).toMatchObject([
+    { method: "PUT", headers: { Authorization: "k1" } },
+  ]);
+});
+
+test("a step that moves up because another is removed keeps its cookie", async ({
+  agent: { app, use },
+}) => {
+  const step = (status: number, cookie: string) => ({
+    ...{ do: "answer" as const, status },
+    headers: { "Set-Cookie": cookie },
+  });
+  const { id } = await app.call("endpoints.create", {
+    name: "Answers",
+    steps: [step(200, "c1"), step(201, "c2")],
+  });
+  const changes = { steps: [step(201, "left-out")] };
+  expect(await use("configure", { kind: "endpoint", id, changes })).toContain("Changed");
+  expect((await app.call("endpoints.get", { id })).steps).toMatchObject([
+    { status: 201, headers: { "Set-Cookie": "c2" } },
+  ]);
+});

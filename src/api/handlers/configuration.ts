@@ -1,7 +1,6 @@
 import type { ConfigurationDocument } from "../../contract/configuration.ts";
 import type { AboutAnswer } from "../../contract/pipeline.ts";
 import {
-  literalsOf,
   urlWithoutCredentials,
   webhookWithKnown,
   webhookWithoutCredentials,
@@ -326,8 +325,10 @@ function endpointEntries(
       draft.path === undefined ? endpoint.name === draft.name : endpoint.path === draft.path,
     );
     // The URLs of receivers have their credentials left out like those of webhooks.
-    const receivers = (existing?.steps ?? []).map(literalsOf);
-    const steps = draft.steps.map((step) => withKnown(step, receivers));
+    const there = existing?.steps ?? [];
+    const steps = draft.steps.map((step, place) =>
+      withKnown(step, [...there.slice(place, place + 1), ...there]),
+    );
     const missing = steps.flatMap((step) => step.missing);
     const known = { ...draft, steps: steps.map(({ one }) => one) };
     return {
@@ -427,7 +428,10 @@ function destinationEntries(
 }
 
 function mappingWithKnown(draft: MappingDraft, known: readonly MappingDraft[]) {
-  return withKnown(draft, known.filter(({ name }) => name === draft.name).map(literalsOf));
+  return withKnown(
+    draft,
+    known.filter(({ name }) => name === draft.name),
+  );
 }
 
 function clientEntries(

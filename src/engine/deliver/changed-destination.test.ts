@@ -117,3 +117,37 @@ test("of a round that has started, it is sent as it was, unless its webhook is g
     await busy.stop();
   }
 });
+
+test("it is sent as before when the transaction of the change fails", async () => {
+  const one = await startBusy();
+  const other = await startReceiver(200);
+  const refused = new Error("refused");
+  expect(() =>
+    one.store.atomically(() => {
+      one.change({ webhooks: [{ url: other.url, headers: {} }] });
+      throw refused;
+    }),
+  ).toThrow(refused);
+  one.configuration.reload();
+  one.answer();
+  await until(() => one.count().delivered === 3);
+  await other.stop();
+  expect([one.receiver.requests.length, other.requests.length]).toEqual([3, 0]);
+});
+
+test("when a connection becomes free before the scheduler's next turn, it goes to the new address all the same", async () => {
+  const one = await startBusy();
+  const other = await startReceiver(200);
+  const turns: (() => void)[] = [];
+  one.store.inWritingTurn = (write) => void turns.push(write);
+  one.change({ webhooks: [{ url: other.url, headers: {} }] });
+  one.answer();
+  await until(() => other.requests.length === 2);
+  expect(one.receiver.requests.length).toBe(1);
+  one.store.inWritingTurn = setImmediate;
+  for (const turn of turns) turn();
+  await until(() => one.count().delivered === 3);
+  await one.activity.whenQuiet();
+  await other.stop();
+  expect([other.requests.length, one.became(2), one.reported]).toEqual([2, [], []]);
+});

@@ -105,6 +105,7 @@ export class DeliveryScheduler {
   #nextToClaim: DestinationId | null = null;
   /** How many of `maxRounds` each destination with work has. */
   #share = maxRounds;
+  #isConfigurationChanged = false;
   /** Webhooks may be gone whose lanes are still open. */
   #hasUnusedLanes = false;
   #retryAfterError: RealTimer | null = null;
@@ -214,9 +215,9 @@ export class DeliveryScheduler {
     });
   }
 
+  /** The transaction of a change may still fail, so what waits follows it in a later turn. */
   onConfigurationChanged(): void {
-    this.#hasUnusedLanes = true;
-    if (this.#state === "running") this.#rounds.onConfigurationChanged();
+    this.#isConfigurationChanged = true;
     this.kick();
   }
 
@@ -311,6 +312,11 @@ export class DeliveryScheduler {
   }
 
   #pump(): void {
+    if (this.#isConfigurationChanged) {
+      this.#isConfigurationChanged = false;
+      this.#hasUnusedLanes = true;
+      this.#rounds.onConfigurationChanged();
+    }
     this.#recorder.flush();
     this.#cancelOrphans();
     const { store, clock } = this.#options;

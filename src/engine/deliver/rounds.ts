@@ -315,6 +315,11 @@ export class Rounds {
   }
 
   #attempt({ round, webhook, headers, task, end }: Starting): void {
+    // A connection became free between a change and `onConfigurationChanged`.
+    if (this.#isOutdated(round, webhook.id)) {
+      this.onConfigurationChanged();
+      return end(() => "slow");
+    }
     const { clock, holds, lanes, recorder, traces } = this.#options;
     const { delivery, profile } = round;
     const now = clock.now();

@@ -136,14 +136,14 @@ async function withCredentials(
         (one) => one["name"] !== undefined && one["name"] === drafted["name"],
       );
       const near = named.length > 0 ? named : there.slice(place, place + 1);
-      const known = [...near, ...there].map(literalsOf);
       const { url } = literalsOf(drafted);
+      const host = hostOf(url);
       // A credential goes to no other host: an agent does not know its value.
       const moved = near
         .map(literalsOf)
-        .filter((each) => hostOf(each.url) === hostOf(url))
+        .filter((each) => host !== null && hostOf(each.url) === host)
         .map((each) => ({ ...each, url }));
-      const completed = withKnown(drafted, [...known, ...moved]);
+      const completed = withKnown(drafted, [...near, ...there, ...moved]);
       missing.push(...completed.missing);
       return completed.one;
     });

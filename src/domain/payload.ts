@@ -35,8 +35,7 @@ export function payloadOf(
     case "page":
       addGiven(payload, "name", members["name"]);
       addGiven(payload, "category", members["category"]);
-      // The Go library's document has a page's properties under the name `Traits`.
-      payload["properties"] = objectOr(members["properties"] ?? members["traits"]);
+      payload["properties"] = objectOr(members["properties"]);
       break;
     case "screen":
       addGiven(payload, "name", members["name"]);

@@ -262,3 +262,26 @@ test("a preview says which of the last messages filters would change or drop, an
     changed: 0,
   });
 });
+
+test("a preview for mappings has the events that they see, before and after", async () => {
+  const { outcome, call, source } = await withFilters([]);
+  await outcome(order);
+  await outcome({ ...order, event: "Cart Viewed" });
+  const { id } = await call("destinations.create", {
+    ...{ name: "Actions", kind: "webhooks-actions", sourceIds: [source.id] },
+    mappings: [{ name: "All", url: "http://127.0.0.1:9/" }],
+  });
+  const filters: Filter[] = [
+    {
+      ...{ name: "Mask", if: orders, action: "drop-properties" },
+      properties: ["properties.email"],
+    },
+  ];
+  const { items } = await call("destinations.previewFilters", { id, filters });
+  expect(items.map(({ result }) => result)).toEqual(["unchanged", "changed"]);
+  const [same, changed] = items.map(({ before, after }) => [before, after].map(String));
+  expect(same?.[0]).toBe(same?.[1]);
+  expect(JSON.parse(same?.[0] ?? "")).toMatchObject({ event: "Cart Viewed", type: "track" });
+  expect(JSON.parse(changed?.[0] ?? "")).toMatchObject({ properties: order.properties });
+  expect(JSON.parse(changed?.[1] ?? "")).not.toHaveProperty("properties.email");
+});

@@ -3,7 +3,7 @@
 import type { MessageSummary } from "../../engine/ports.ts";
 import { maxBatchMessages } from "../../engine/ingest/read-request.ts";
 import type { Pipeline } from "../../engine/pipeline.ts";
-import { findingsOfUrl, piecesOf, type Finding } from "../../domain/parity.ts";
+import { findingsOfUrl, knownUrl, piecesOf, type Finding } from "../../domain/parity.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
 
 /** The hosted service answers 429 above about this many requests a second. */
@@ -41,10 +41,12 @@ export function settingsHandlers(pipeline: Pipeline): HandlersOf<"settings"> {
 const nowhere = { destinationId: null, webhookId: null, sourceId: null, messageId: null };
 
 function findingsOfWebhooks({ configuration, faults }: Pipeline): Finding[] {
-  return configuration.destinations().flatMap(({ id: destinationId, webhooks }) =>
+  return configuration.destinations().flatMap(({ id: destinationId, webhooks, mappings }) =>
     webhooks.flatMap(({ id: webhookId, url }) => {
+      const mapping = mappings.find(({ id }) => id === webhookId);
+      const known = mapping === undefined ? url : (knownUrl(mapping.url) ?? "");
       // With a fault in front of it, the receiver behind it counts.
-      const real = faults.behind(webhookId)?.inFrontOf?.url ?? url;
+      const real = faults.behind(webhookId)?.inFrontOf?.url ?? known;
       return findingsOfUrl(real).map((finding) => ({ ...finding, destinationId, webhookId }));
     }),
   );

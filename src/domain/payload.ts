@@ -73,10 +73,11 @@ export function makeEvent(
   const { type, members, userId, anonymousId, sentAt, originalTimestamp } = message;
   const event: JsonObject = { type, messageId: message.messageId };
   for (const [name, value] of Object.entries(members)) if (!notSent.has(name)) event[name] = value;
+  // Null and empty ones are missing.
+  if (userId === null) delete event["userId"];
+  if (anonymousId === null) delete event["anonymousId"];
   event["type"] = type;
   event["messageId"] = message.messageId;
-  if (userId !== null) event["userId"] = userId;
-  if (anonymousId !== null) event["anonymousId"] = anonymousId;
   if (type === "identify" || type === "group") event["traits"] = objectOr(members["traits"]);
   if (type === "track" || type === "page" || type === "screen")
     event["properties"] = objectOr(members["properties"]);

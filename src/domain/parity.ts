@@ -114,7 +114,7 @@ function namesWhere<One extends { name: string }>(
 /**
  * `local_url`          a loopback or private address is refused there
  * `plain_http`         requests there are expected over TLS
- * `local_certificate`  signed by the local authority, or trusted by NODE_EXTRA_CA_CERTS
+ * `local_certificate`  TLS at a name below localhost, whose certificate only this machine trusts
  * `wrong_case`         a name in `integrations` changes nothing, here and there
  * `too_large`          a message over 32 KB; a batch answers 200 there, and the message is gone
  * `batch_too_long`     over 2,500 messages; the same

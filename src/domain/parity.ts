@@ -4,7 +4,7 @@
  */
 
 import type { DestinationId, MessageRowId, SourceId, WebhookId } from "./ids.ts";
-import { isObject } from "./json.ts";
+import { isObject, type Json } from "./json.ts";
 import { defaultSettings, type Destination, type Settings, type Source } from "./configuration.ts";
 import { defaultProfile } from "./retry.ts";
 
@@ -148,7 +148,8 @@ export type Finding = {
  */
 export function knownUrl(url: unknown): string | null {
   if (typeof url === "string") return url;
-  const template = isObject(url) ? url["@template"] : null;
+  const directive = url as Json | undefined;
+  const template = isObject(directive) ? directive["@template"] : null;
   if (typeof template !== "string") return null;
   const [head = ""] = template.split("{{");
   return head === template || /^https?:\/\/[^/?#]*[/?#]/i.test(head) ? head : null;

@@ -219,7 +219,7 @@ test("the traits of a page are its properties for filters, triggers, mappings an
   const message = await outcome(page);
   expect((await warehouse.received())[0]?.["properties"]).toEqual({ url: "/a" });
   const mapped = message.deliveries.find(({ destinationId }) => destinationId === actions.id);
-  expect(JSON.parse(mapped?.payload ?? "")).toMatchObject({
+  expect(JSON.parse(mapped?.payload as string)).toMatchObject({
     url: "/a",
     all: { properties: { url: "/a" } },
   });

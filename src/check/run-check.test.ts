@@ -254,6 +254,28 @@ test("a receiver that did the work, answered 5xx and did it again at the retry i
   expect(last?.expectations[0]?.actual).toMatch(/^2 effects/);
 });
 
+test("every message that was answered 5xx is sent again, also those of the load", async () => {
+  const seen = new Map<string, number>();
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      const key = message.messageId ?? "";
+      const nth = (seen.get(key) ?? 0) + 1;
+      seen.set(key, nth);
+      const isFailed = nth === 1 && seen.size > 20 && seen.size <= 180;
+      if (!isFailed) return accept(message, response, done);
+      // One was done all the same.
+      if (seen.size === 180) done.push(message);
+      return response.writeHead(503).end();
+    },
+  });
+  expect(
+    await verdicts(url, { only: ["in-time-under-load", "failed-means-not-done"] }),
+  ).toMatchObject({
+    "failed-means-not-done": { verdict: "fail", detail: expect.stringContaining("twice in all") },
+  });
+  expect([...seen.values()].filter((count) => count > 1)).toHaveLength(160);
+});
+
 const fail: Answer = (_, response) => response.writeHead(500).end();
 
 test.for([

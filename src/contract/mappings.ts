@@ -26,14 +26,14 @@ export const mappingCalls = [
     method: "POST",
     path: "/api/mappings/preview",
     summary: "What a mapping would make of the newest 100 messages. Nothing is saved or sent.",
-    reads: ["messages", "sources"],
+    reads: ["messages", "sources", "destinations", "settings"],
     body: z.strictObject({
       mapping: mappingDraft,
       sourceIds: z.array(idOf(sourceIds)).describe("Only messages of these."),
       sharedSecret: z.string().nullable().optional(),
       destinationId: idOf(destinationIds)
         .optional()
-        .describe("Signs with its secret when `sharedSecret` is left out."),
+        .describe("Its saved filters apply, and its secret signs when `sharedSecret` is left out."),
       id: id.optional().describe("The message to show; the newest that matches when left out."),
     }),
     answer: z.object({

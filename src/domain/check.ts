@@ -47,7 +47,7 @@ export type CheckedMessage = {
   /** The client's time before any correction; null when it sent none that can be parsed. */
   originalTimestamp: number | null;
   sentAt: string | null;
-  /** The message as received. */
+  /** The message as received, but for the traits of a page, which are its properties. */
   members: JsonObject;
   context: JsonObject;
   integrations: JsonObject;
@@ -158,7 +158,7 @@ export function checkMessage(
       timestamp,
       originalTimestamp: given,
       sentAt: sentAt === null ? null : sentAt.text,
-      members: item,
+      members: membersOf(item, type),
       context,
       integrations: mergeIntegrations(
         item["integrations"],
@@ -278,6 +278,13 @@ function notAnObject(item: Json): Rejection {
 }
 
 // The members of the message, with those of its request.
+
+/** The Go library's document has a page's properties under the name `Traits`. */
+function membersOf(item: JsonObject, type: MessageType): JsonObject {
+  if (type !== "page" || !isObject(item["traits"]) || isObject(item["properties"])) return item;
+  const { traits: properties, ...rest } = item;
+  return { ...rest, properties };
+}
 
 function typeOf(item: JsonObject): MessageType | null {
   const type = item["type"];

@@ -79,10 +79,35 @@ test.each<[DestinationFilter["action"], string, object]>([
     { total: undefined, rows: undefined, items: [{ maker: { name: "x" } }, {}, "c"] },
   ],
   ["allow-properties", "properties.items[0]", { total: undefined, rows: undefined }],
+  [
+    "allow-properties",
+    "properties.items[0].sku",
+    { total: undefined, rows: undefined, items: [{ sku: "a" }, {}, "c"] },
+  ],
+  [
+    "allow-properties",
+    "properties.items[0].maker.name",
+    { total: undefined, rows: undefined, items: [{ maker: { name: "x" } }, {}, "c"] },
+  ],
+  [
+    "allow-properties",
+    "properties.rows[0].x",
+    { total: undefined, items: undefined, rows: [[{ x: 1 }], [{}]] },
+  ],
 ])("%s of %s", (action, path, changes) => {
   const event = { type: "track", properties: bought };
   const draw = { seed: 1, messageId: "m", user: "u" };
   const left = applyFilters([filter({ action, properties: [path] })], event, draw);
   expect(left.event?.["properties"]).toEqual({ ...bought, ...changes });
   expect(left.applied).toHaveLength(Object.keys(changes).length === 0 ? 0 : 1);
+});
+
+test("names below an array count for each element beside the paths of one element", () => {
+  const properties = ["properties.items.price", "properties.items[0].sku"];
+  const event = { type: "track", properties: { items: bought["items"] ?? null } };
+  const draw = { seed: 1, messageId: "m", user: "u" };
+  const left = applyFilters([filter({ action: "allow-properties", properties })], event, draw);
+  expect(left.event?.["properties"]).toEqual({
+    items: [{ sku: "a", price: 1 }, { price: 2 }, "c"],
+  });
 });

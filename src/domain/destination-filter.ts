@@ -126,27 +126,45 @@ function placesOf(path: Path, event: JsonObject): string[][] {
   return places;
 }
 
+/** What is left of the paths, by their first token. */
+const byToken = (paths: readonly Path[]): Map<string, Path[]> => {
+  const below = new Map<string, Path[]>();
+  for (const [token = "", ...rest] of paths) {
+    const rests = below.get(token);
+    if (rests === undefined) below.set(token, [rest]);
+    else rests.push(rest);
+  }
+  return below;
+};
+
 /** Members that are on none of the paths, in those of properties, traits and context that are. */
 function othersThan(paths: readonly Path[], event: JsonObject): string[][] {
   const others: string[][] = [];
-  const byToken = (some: readonly Path[], depth: number): Map<string, Path[]> =>
-    Map.groupBy(some, (path) => path[depth] ?? "");
-  const walk = (value: Json | undefined, at: Path, depth: number, listed: Map<string, Path[]>) => {
-    if (Array.isArray(value) && ![...listed.keys()].some(isElement))
-      for (const [nth, element] of value.entries()) walk(element, [...at, `${nth}`], depth, listed);
-    if (!isObject(value)) return;
-    for (const [name, member] of Object.entries(value)) {
-      const path = [...at, name];
-      const on = listed.get(name);
-      if (on === undefined) others.push(path);
-      else if (on.every(({ length }) => length > depth + 1))
-        walk(member, path, depth + 1, byToken(on, depth + 1));
-    }
+  const walk = (value: Json | undefined, at: Path, listed: ReadonlyMap<string, Path[]>) => {
+    if (Array.isArray(value)) {
+      // An element cannot go alone, so one that is listed keeps the array.
+      if ([...listed].some(([token, rests]) => isElement(token) && hasEnd(rests))) return;
+      const isIndexed = [...listed.keys()].some(isElement);
+      const names = [...listed].filter(([token]) => isIndexed && !isElement(token));
+      const ofNames = names.flatMap(([token, rests]) => rests.map((rest) => [token, ...rest]));
+      const named = isIndexed ? byToken(ofNames) : listed;
+      for (const [nth, element] of value.entries()) {
+        const own = listed.get(`${nth}`);
+        const below = own === undefined ? named : byToken([...own, ...ofNames]);
+        walk(element, [...at, `${nth}`], below);
+      }
+    } else if (isObject(value))
+      for (const [name, member] of Object.entries(value)) {
+        const on = listed.get(name);
+        if (on === undefined) others.push([...at, name]);
+        else if (!hasEnd(on)) walk(member, [...at, name], byToken(on));
+      }
   };
-  for (const [member, below] of byToken(paths, 0))
-    walk(event[member], [member], 1, byToken(below, 1));
+  for (const [member, below] of byToken(paths)) walk(event[member], [member], byToken(below));
   return others;
 }
+
+const hasEnd = (paths: readonly Path[]): boolean => paths.some(({ length }) => length === 0);
 
 /** The same for the same seed, filter and user, or message. */
 function isDrawn({ name, share = 1, by = "random" }: DestinationFilter, draw: Draw): boolean {

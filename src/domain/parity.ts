@@ -4,6 +4,7 @@
  */
 
 import type { DestinationId, MessageRowId, SourceId, WebhookId } from "./ids.ts";
+import { isObject, type Json } from "./json.ts";
 import { defaultSettings, type Destination, type Settings, type Source } from "./configuration.ts";
 import { defaultProfile } from "./retry.ts";
 
@@ -113,7 +114,7 @@ function namesWhere<One extends { name: string }>(
 /**
  * `local_url`          a loopback or private address is refused there
  * `plain_http`         requests there are expected over TLS
- * `local_certificate`  signed by the local authority, or trusted by NODE_EXTRA_CA_CERTS
+ * `local_certificate`  TLS at a name below localhost, whose certificate only this machine trusts
  * `wrong_case`         a name in `integrations` changes nothing, here and there
  * `too_large`          a message over 32 KB; a batch answers 200 there, and the message is gone
  * `batch_too_long`     over 2,500 messages; the same
@@ -141,6 +142,19 @@ export type Finding = {
   messageId?: MessageRowId;
 };
 
+/**
+ * What the URL of a mapping is known to begin with: up to the first `{{` of a template, unless that
+ * is in the host. Null when it has no such text.
+ */
+export function knownUrl(url: unknown): string | null {
+  if (typeof url === "string") return url;
+  const directive = url as Json | undefined;
+  const template = isObject(directive) ? directive["@template"] : null;
+  if (typeof template !== "string") return null;
+  const [head = ""] = template.split("{{");
+  return head === template || /^https?:\/\/[^/?#]*[/?#]/i.test(head) ? head : null;
+}
+
 /** What is wrong with a URL at the hosted service, each with a sentence. */
 export function findingsOfUrl(url: string): { code: FindingCode; sentence: string }[] {
   const match = /^(https?):\/\/(?:[^/?#]*@)?(\[[^\]]*\]|[^/?#:]*)/i.exec(url);
@@ -166,6 +180,10 @@ export function findingsOfUrl(url: string): { code: FindingCode; sentence: strin
 const loopbackAddress = /^127\.|^0\.0\.0\.0$/;
 const privateAddress =
   /^(?:10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|169\.254\.|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.)/;
+/** This network, documentation, multicast, and the rest above it. */
+const reservedAddress = /^(?:0\.|192\.0\.[02]\.|198\.51\.100\.|203\.0\.113\.|22[4-9]\.|2[3-5]\d\.)/;
+/** An IPv4 address in IPv6, dotted or as two groups. */
+const mappedAddress = /^\[[0:]*:ffff:(?:(\d+(?:\.\d+){3})|([0-9a-f]{1,4}):([0-9a-f]{1,4}))\]$/;
 
 /** Reserved for local networks and tests, or in wide use there; never public. */
 const localName =
@@ -177,7 +195,13 @@ function kindOfHost(host: string): string | null {
   const local = "a private address";
   if (/^\d+(?:\.\d+){3}$/.test(host)) {
     if (loopbackAddress.test(host)) return loopback;
+    if (reservedAddress.test(host)) return "a reserved address";
     return privateAddress.test(host) ? local : null;
+  }
+  const [isMapped, dotted, high = "", low = ""] = mappedAddress.exec(host) ?? [];
+  if (isMapped !== undefined) {
+    const [one, other] = [parseInt(high, 16), parseInt(low, 16)];
+    return kindOfHost(dotted ?? [one >> 8, one & 255, other >> 8, other & 255].join("."));
   }
   if (host.startsWith("[")) {
     if (/^\[[0:]*:0*[01]?\]$/.test(host)) return loopback;

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { checkMessage, type RequestFrame } from "./check.ts";
 import type { PayloadShape } from "./configuration.ts";
 import type { Json } from "./json.ts";
-import { makePayload } from "./payload.ts";
+import { makeEvent, makePayload } from "./payload.ts";
 
 const now = Date.UTC(2026, 10, 21, 3, 25, 0, 123);
 const frame: RequestFrame = {
@@ -16,18 +16,18 @@ const frame: RequestFrame = {
   correctClockSkew: false,
 };
 
+function messageOf(text: string, around: Partial<RequestFrame> = {}) {
+  const result = checkMessage(JSON.parse(text) as Json, text.length, { ...frame, ...around }, null);
+  if (!result.ok) throw new Error(`rejected: ${result.rejection.detail}`);
+  return { ...result.message, messageId: result.message.messageId ?? "m" };
+}
+
 function payloadOf(
   text: string,
   shape: PayloadShape = "documented",
   around: Partial<RequestFrame> = {},
 ): string {
-  const result = checkMessage(JSON.parse(text) as Json, text.length, { ...frame, ...around }, null);
-  if (!result.ok) throw new Error(`rejected: ${result.rejection.detail}`);
-  return makePayload(
-    { ...result.message, messageId: result.message.messageId ?? "m" },
-    shape,
-    now + 1,
-  );
+  return makePayload(messageOf(text, around), shape, now + 1);
 }
 
 const time = `"2026-11-21T03:25:00.123Z"`;
@@ -82,6 +82,16 @@ describe("the documented payload", () => {
     ) as unknown;
     expect(parsed).toMatchObject({ timestamp: "2019-05-01T00:00:00.999Z" });
   });
+});
+
+test.each([
+  [`{"type":"identify","userId":"","anonymousId":"a"}`, { anonymousId: "a" }],
+  [`{"type":"identify","userId":null,"anonymousId":"a"}`, { anonymousId: "a" }],
+  [`{"type":"identify","userId":"u","anonymousId":""}`, { userId: "u" }],
+  [`{"type":"identify","userId":"u","anonymousId":"a"}`, { userId: "u", anonymousId: "a" }],
+])("the event of %s has the identities that count, and no others", (text, ids) => {
+  const { userId, anonymousId } = makeEvent(messageOf(text), now);
+  expect({ userId, anonymousId }).toEqual(ids);
 });
 
 describe("the full payload", () => {

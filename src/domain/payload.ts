@@ -35,8 +35,7 @@ export function payloadOf(
     case "page":
       addGiven(payload, "name", members["name"]);
       addGiven(payload, "category", members["category"]);
-      // The Go library's document has a page's properties under the name `Traits`.
-      payload["properties"] = objectOr(members["properties"] ?? members["traits"]);
+      payload["properties"] = objectOr(members["properties"]);
       break;
     case "screen":
       addGiven(payload, "name", members["name"]);
@@ -74,10 +73,11 @@ export function makeEvent(
   const { type, members, userId, anonymousId, sentAt, originalTimestamp } = message;
   const event: JsonObject = { type, messageId: message.messageId };
   for (const [name, value] of Object.entries(members)) if (!notSent.has(name)) event[name] = value;
+  // Null and empty ones are missing.
+  if (userId === null) delete event["userId"];
+  if (anonymousId === null) delete event["anonymousId"];
   event["type"] = type;
   event["messageId"] = message.messageId;
-  if (userId !== null) event["userId"] = userId;
-  if (anonymousId !== null) event["anonymousId"] = anonymousId;
   if (type === "identify" || type === "group") event["traits"] = objectOr(members["traits"]);
   if (type === "track" || type === "page" || type === "screen")
     event["properties"] = objectOr(members["properties"]);

@@ -8,6 +8,7 @@ import type { Advice } from "../domain/client-libraries.ts";
 import type {
   CustomRetryProfile,
   Destination,
+  DestinationFilter,
   RetryProfile,
   Settings,
   SimulatedClient,
@@ -222,6 +223,7 @@ export type PreviewMapping = (asked: {
   mapping: MappingDraft;
   sourceIds: readonly SourceId[];
   secret: string | null;
+  filters?: DestinationFilter[] | undefined;
   id?: MessageRowId | undefined;
 }) => Promise<MappingPreview>;
 

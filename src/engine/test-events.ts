@@ -81,10 +81,11 @@ export function createTestEvents(options: TestEventsOptions): TestEvents & { sto
     const body = Buffer.from(JSON.stringify({ batch: [event] }));
     const parsed = parseBody(body, true);
     if (isProblem(parsed)) return parsed;
+    const settings = configuration.settings();
     const facts = {
       source: noSource,
       destinations: [{ ...destination, enabled: true, sourceIds: [noSource.id] }],
-      seed: configuration.settings().seed,
+      ...{ settings, seed: settings.seed },
       typeFromPath: null,
       receivedAt: clock.now(),
       wallAt: wallClockNow(),

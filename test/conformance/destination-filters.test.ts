@@ -198,6 +198,43 @@ describe("a filter", () => {
   });
 });
 
+test("the traits of a page are its properties for filters, triggers, mappings and plans too", async () => {
+  const page = {
+    ...{ type: "page", userId: "ada", name: "Home" },
+    traits: { url: "/a", email: "ada@example.com" },
+  };
+  const filters: Filter[] = [
+    { name: "Mask", action: "drop-properties", properties: ["properties.email"] },
+  ];
+  const { outcome, warehouse, source, call } = await withFilters(filters);
+  const actions = await call("destinations.create", {
+    ...{ name: "Actions", kind: "webhooks-actions", sourceIds: [source.id], filters },
+    mappings: [
+      {
+        ...{ name: "Pages", url: "http://127.0.0.1:9/", trigger: 'properties.url = "/a"' },
+        data: { url: { "@path": "$.properties.url" }, all: { "@path": "$." } },
+      },
+    ],
+  });
+  const message = await outcome(page);
+  expect((await warehouse.received())[0]?.["properties"]).toEqual({ url: "/a" });
+  const mapped = message.deliveries.find(({ destinationId }) => destinationId === actions.id);
+  expect(JSON.parse(mapped?.payload as string)).toMatchObject({
+    url: "/a",
+    all: { properties: { url: "/a" } },
+  });
+  expect(mapped?.payload).not.toContain("ada@example.com");
+  expect(message.raw).toContain('"traits":{"url":"/a"');
+  const jsonSchema = { properties: { properties: { properties: { email: { type: "number" } } } } };
+  const schemas = { rules: [{ type: "PAGE", jsonSchema }] };
+  await call("sources.update", { id: source.id, plan: { schemas, onViolation: "block" } });
+  expect(await outcome(page)).toMatchObject({
+    plan: "violations",
+    reason: "plan_violations",
+    violations: [{ path: "properties.email" }],
+  });
+});
+
 test("a preview says which of the last messages filters would change or drop, and changes nothing", async () => {
   const { outcome, call, warehouse } = await withFilters([], { enabled: false });
   await outcome(order);
@@ -224,4 +261,27 @@ test("a preview says which of the last messages filters would change or drop, an
     delivered: 2,
     changed: 0,
   });
+});
+
+test("a preview for mappings has the events that they see, before and after", async () => {
+  const { outcome, call, source } = await withFilters([]);
+  await outcome(order);
+  await outcome({ ...order, event: "Cart Viewed" });
+  const { id } = await call("destinations.create", {
+    ...{ name: "Actions", kind: "webhooks-actions", sourceIds: [source.id] },
+    mappings: [{ name: "All", url: "http://127.0.0.1:9/" }],
+  });
+  const filters: Filter[] = [
+    {
+      ...{ name: "Mask", if: orders, action: "drop-properties" },
+      properties: ["properties.email"],
+    },
+  ];
+  const { items } = await call("destinations.previewFilters", { id, filters });
+  expect(items.map(({ result }) => result)).toEqual(["unchanged", "changed"]);
+  const [same, changed] = items.map(({ before, after }) => [before, after].map(String));
+  expect(same?.[0]).toBe(same?.[1]);
+  expect(JSON.parse(same?.[0] ?? "")).toMatchObject({ event: "Cart Viewed", type: "track" });
+  expect(JSON.parse(changed?.[0] ?? "")).toMatchObject({ properties: order.properties });
+  expect(JSON.parse(changed?.[1] ?? "")).not.toHaveProperty("properties.email");
 });

@@ -170,6 +170,33 @@ test("what would not work there is found, with its place", async () => {
   for (const { sentence } of findings) expect(sentence).toMatch(/^[A-Z0-9].*\.$/i);
 });
 
+test("a mapping whose URL is a template is found by what the template begins with", async () => {
+  const app = await startIngestApp();
+  const { id } = await app.call("destinations.create", {
+    ...{ kind: "webhooks-actions", name: "Mapped", sourceIds: [] },
+    mappings: [
+      { name: "Local", url: { "@template": "http://10.1.2.3/{{event}}" } },
+      { name: "Public", url: { "@template": "https://hooks.example.com/{{event}}" } },
+    ],
+  });
+  const { findings } = await parityOf(app);
+  expect(findings.map(({ code, destinationId }) => [code, destinationId])).toEqual([
+    ["local_url", id],
+    ["plain_http", id],
+  ]);
+});
+
+test("a batch with too many messages and one with too large a context are told apart", async () => {
+  const app = await startIngestApp();
+  const batchOf = (count: number) =>
+    Array.from({ length: count }, () => ({ type: "track", ...track }));
+  const sentences = async () => (await parityOf(app)).findings.map(({ sentence }) => sentence);
+  await app.send("/v1/batch", { batch: batchOf(600), context: { x: "x".repeat(10_000) } });
+  expect(await sentences()).toEqual([expect.stringContaining("here only")]);
+  await app.send("/v1/batch", { batch: batchOf(2_501) });
+  expect((await sentences())[0]).toContain("more than 2,500 messages");
+});
+
 test("a name in the wrong case is found with the event that has it, or with the type of a message without one", async () => {
   const app = await startIngestApp();
   await app.destination({ sourceIds: [app.source.id] });

@@ -6,6 +6,7 @@
 import { expect, test as base } from "vitest";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { starting, type Message, type Start } from "../support/running-app.ts";
+import { batch, bought, openShop, told } from "../support/shop.ts";
 
 const test = base.extend("start", starting);
 
@@ -78,4 +79,37 @@ test("a rejected message keeps its messageId for later, and is accepted once the
     status: 404,
     code: "not_found",
   });
+});
+
+test("audiences send nothing of a suppressed user, and what differs once the suppression is lifted", async ({
+  start,
+}) => {
+  const app = await openShop(start);
+  const rule = { event: "Bought", withinDays: 7 };
+  const users = ["ada", "bob"];
+  await batch(app, users.map(bought));
+  await app.call("audiences.create", { name: "Live", rule, sync: "each-event" });
+  const byHand = await app.call("audiences.create", { name: "By hand", rule });
+  const list = await app.call("audiences.create", { name: "List", members: users });
+  await app.call("suppressions.create", { userIds: ["ada"] });
+  const sync = async () => {
+    for (const { id } of [byHand, list]) await app.call("audiences.sync", { id });
+  };
+  await sync();
+  await app.advance({ byMs: 8 * 24 * 3_600_000 });
+  await sync();
+  expect(await told(app, "live")).toEqual({ ada: [true], bob: [true, false] });
+  expect(await told(app, "by_hand")).toEqual({ ada: [true], bob: [true, false] });
+  expect(await told(app, "list")).toEqual({ ada: [true], bob: [true] });
+  expect(await app.call("audiences.changes", { id: byHand.id })).toMatchObject({ leaving: 0 });
+  const late = await start.receiver();
+  await app.call("destinations.create", {
+    ...{ name: "Late", sourceIds: [list.sourceId], webhooks: [{ url: late.url }] },
+  });
+  await app.settle();
+  expect(late.requests.map(({ body }) => (JSON.parse(body) as Message).userId)).toEqual(["bob"]);
+  await app.call("suppressions.lift", { userId: "ada" });
+  await sync();
+  expect(await told(app, "by_hand")).toEqual({ ada: [true, false], bob: [true, false] });
+  expect(await told(app, "list")).toEqual({ ada: [true], bob: [true] });
 });

@@ -54,6 +54,17 @@ describe("a test event", () => {
     expect((await app.messages())[0]?.duplicateOf).toBe(null);
   });
 
+  test("is refused as a message would be by the settings", async () => {
+    const app = await startIngestApp();
+    const { id } = await app.destination({ sourceIds: [app.source.id] });
+    const event = { ...order, messageId: "m".repeat(120) };
+    expect((await app.call("destinations.test", { id, event })).sent).toBe(true);
+    await app.call("settings.update", { limitMessageIds: true });
+    expect(await app.api("destinations.test", { id, event })).toMatchObject({
+      ...{ status: 400, body: { code: "message_id_too_long" } },
+    });
+  });
+
   test("without an event is a sample, and goes to every webhook, whatever each answers", async () => {
     const app = await startIngestApp();
     const failing = await startReceiver(503);

@@ -1,9 +1,10 @@
 /** The settings, and how far the configuration is like the hosted service. */
 
 import type { MessageSummary } from "../../engine/ports.ts";
+import { ofDefaults } from "../../engine/ingest/accept.ts";
 import { maxBatchMessages } from "../../engine/ingest/read-request.ts";
 import type { Pipeline } from "../../engine/pipeline.ts";
-import { findingsOfUrl, piecesOf, type Finding } from "../../domain/parity.ts";
+import { findingsOfUrl, knownUrl, piecesOf, type Finding } from "../../domain/parity.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
 
 /** The hosted service answers 429 above about this many requests a second. */
@@ -41,10 +42,12 @@ export function settingsHandlers(pipeline: Pipeline): HandlersOf<"settings"> {
 const nowhere = { destinationId: null, webhookId: null, sourceId: null, messageId: null };
 
 function findingsOfWebhooks({ configuration, faults }: Pipeline): Finding[] {
-  return configuration.destinations().flatMap(({ id: destinationId, webhooks }) =>
+  return configuration.destinations().flatMap(({ id: destinationId, webhooks, mappings }) =>
     webhooks.flatMap(({ id: webhookId, url }) => {
+      const mapping = mappings.find(({ id }) => id === webhookId);
+      const known = mapping === undefined ? url : (knownUrl(mapping.url) ?? "");
       // With a fault in front of it, the receiver behind it counts.
-      const real = faults.behind(webhookId)?.inFrontOf?.url ?? url;
+      const real = faults.behind(webhookId)?.inFrontOf?.url ?? known;
       return findingsOfUrl(real).map((finding) => ({ ...finding, destinationId, webhookId }));
     }),
   );
@@ -78,11 +81,10 @@ async function findingsOfMessages({ queries }: Pipeline): Promise<Finding[]> {
       () =>
         "A message of more than 32 KB was rejected. In a batch, the hosted service answers 200 and drops it silently.",
     ),
-    ...about(
-      "batch_too_long",
-      await rejected("batch_too_long"),
-      () =>
-        "A batch of more than 2,500 messages came. The hosted service answers 200 and drops the others silently.",
+    ...about("batch_too_long", await rejected("batch_too_long"), ({ id }) =>
+      queries.message(id)?.detail?.startsWith(ofDefaults) === true
+        ? "Messages of a batch were rejected here only, because its context and integrations are too large to be carried by each. The hosted service has no such limit."
+        : "A batch of more than 2,500 messages came. The hosted service answers 200 and drops the others silently.",
     ),
     ...about(
       "long_message_id",

@@ -37,7 +37,7 @@ test("the plan of a source has its rules with their schemas; one without a plan,
 });
 
 test.each([
-  ["the saved secret when it is left out", undefined, 7, "saved"],
+  ["the saved secret and filters when it is left out", undefined, 7, "saved"],
   ["none when there is no destination yet", undefined, undefined, null],
   ["none when it is empty", "", 7, null],
   ["the given one", "given", 7, "given"],
@@ -45,9 +45,10 @@ test.each([
   const asked: unknown[] = [];
   const pipeline = {
     previewMapping: (options: unknown) => void asked.push(options),
-    configuration: { destination: () => ({ sharedSecret: "saved" }) },
+    configuration: { destination: () => ({ sharedSecret: "saved", filters: ["F"] }) },
   } as unknown as Pipeline;
   const preview = mappingHandlers(pipeline)["mappings.preview"] as (input: unknown) => unknown;
   await preview({ mapping: {}, sourceIds: [3], sharedSecret, destinationId, id: 5 });
-  expect(asked).toEqual([{ mapping: {}, sourceIds: [3], secret, id: 5 }]);
+  const filters = destinationId === undefined ? undefined : ["F"];
+  expect(asked).toEqual([{ mapping: {}, sourceIds: [3], secret, filters, id: 5 }]);
 });

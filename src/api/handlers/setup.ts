@@ -99,6 +99,7 @@ export function mappingHandlers({
         mapping,
         sourceIds: from,
         secret: secret === "" ? null : secret,
+        filters: saved?.filters,
         id,
       });
     },

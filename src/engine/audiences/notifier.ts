@@ -27,6 +27,7 @@ type NotifierOptions = {
     destinationsOf(id: SourceId): readonly Destination[];
     settings(): { seed: number };
   };
+  isSuppressed: (userId: string) => boolean;
   now: () => number;
   /** A value may change by time alone at `at`. */
   onRecheck: (at: number) => void;
@@ -51,6 +52,7 @@ export function createNotifier({
   store,
   internalMessages,
   configuration,
+  isSuppressed,
   now,
   onRecheck,
   onNotified,
@@ -66,13 +68,15 @@ export function createNotifier({
 
   /**
    * Records the user's value as sent; returns the one before if it has to be sent. The row of a user
-   * who left stays, because receivers still know the user; `since` is 0 while nothing was sent.
+   * who left stays, because receivers still know the user; `since` is 0 while nothing was sent. Of a
+   * suppressed user nothing is sent, so the value before stays, and is compared again later.
    */
   function record(
     { row: { sourceId }, isLive }: Computed,
-    { userId, value, until }: UserValue,
+    { userId, value: current, until }: UserValue,
   ): { before: Json } | null {
     const before = store.lastSent(sourceId, userId);
+    const value = isSuppressed(userId) ? (before?.value ?? null) : current;
     const differs = !isSame(before?.value ?? null, value);
     const recheckAt = isLive ? until : null;
     if (before === null && value === null && recheckAt === null) return null;
@@ -124,7 +128,8 @@ export function createNotifier({
     differs: (
       { row }: Computed,
       { userId, value }: Pick<CurrentValue, "userId" | "value">,
-    ): boolean => !isSame(store.lastSent(row.sourceId, userId)?.value ?? null, value),
+    ): boolean =>
+      !isSuppressed(userId) && !isSame(store.lastSent(row.sourceId, userId)?.value ?? null, value),
     /** What a change would send to a user, the userId's first call. */
     sample(computed: Computed, userId: string, value: Json): InternalMessage {
       const call = calls.find((one) => connectedTo(computed).some((to) => gets(to, one)));
@@ -172,9 +177,11 @@ export function createNotifier({
       postponed.has(keyOf(computed, userId)),
     sendToEmails(computed: Computed, added: readonly AddedEmail[], causeOf: CauseOf): void {
       const callsFor = createCaller(computed);
-      const messages = added.flatMap(({ userId, email, value }) =>
-        callsFor(userId, value, [email], causeOf(computed, { userId, value, until: null }, value)),
-      );
+      const messages = added.flatMap(({ userId, email, value }) => {
+        if (isSuppressed(userId)) return [];
+        const cause = causeOf(computed, { userId, value, until: null }, value);
+        return callsFor(userId, value, [email], cause);
+      });
       commit([{ computed, messages }]);
     },
     /** Sends values again, to a destination that was connected later. */
@@ -186,6 +193,7 @@ export function createNotifier({
     ): void {
       const callsFor = createCaller(computed, destinationId);
       const messages = values.flatMap(({ userId, value }) => {
+        if (isSuppressed(userId)) return [];
         const cause = causeOf(computed, { userId, value, until: null }, value);
         return callsFor(userId, value, [null, ...store.emailsOf(userId)], cause);
       });

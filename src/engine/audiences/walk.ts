@@ -49,7 +49,7 @@ type WalkerOptions = {
 };
 
 /** Evaluates users one by one, as of now. */
-function createEvaluation({ store, clock, isSuppressed }: WalkerOptions) {
+function createEvaluation({ store, clock }: Pick<WalkerOptions, "store" | "clock">) {
   /** Profiles whose evaluation takes several turns, and which of them changed meanwhile. */
   const evaluations = new Set<{ profileId: ProfileId; isChanged: boolean }>();
 
@@ -70,7 +70,7 @@ function createEvaluation({ store, clock, isSuppressed }: WalkerOptions) {
   ): InPieces<CurrentValue> {
     const profileId = profileOf(userId);
     if ("members" in definition) {
-      const isMember = definition.members.has(userId) && !isSuppressed(userId);
+      const isMember = definition.members.has(userId);
       return { userId, profileId, value: isMember ? true : null, until: null };
     }
     if (profileId === null) return { userId, profileId, value: null, until: null };
@@ -187,9 +187,7 @@ export function createWalker(options: WalkerOptions) {
     const next = (after: string): { upTo: string | null; stranded: LastSent[] } => {
       if (!("members" in definition)) return store.strandedAfter(sourceId, after, users());
       const sent = store.lastSentAfter(sourceId, after, users());
-      const stranded = sent.filter(
-        ({ userId }) => !definition.members.has(userId) || isSuppressed(userId),
-      );
+      const stranded = sent.filter(({ userId }) => !definition.members.has(userId));
       return { upTo: sent.at(-1)?.userId ?? null, stranded };
     };
     for (let step = next(""); step.upTo !== null; step = next(step.upTo)) {

@@ -229,6 +229,8 @@ export class Activity {
 export type Holdable = {
   /** Of the work that waits for the answer. */
   origin?: Origin;
+  /** Its deadline, if it is a delivery's. */
+  timeoutMs?: number;
   /** The test endpoints that the request has come through. */
   via?: readonly EndpointId[] | undefined;
   /** The endpoint has the request, and has not reacted to it yet. */

@@ -126,10 +126,9 @@ class Attempt implements RunningAttempt {
 
   /** A test endpoint finds it by its address and port. */
   #register(address: string, port: number): void {
-    const { holds, work, via } = this.#options;
+    const { holds, work, timeoutMs, via } = this.#options;
     this.#unregister = holds.register(address, port, {
-      origin: work.origin,
-      via,
+      ...{ origin: work.origin, timeoutMs, via },
       received: () => this.#exchange.markReached(),
       hold: (since) => this.#hold(since),
       release: (at) => this.#release(at),

@@ -8,6 +8,10 @@ import { certificate, startRawReceiver } from "../../../test/support/raw-receive
 import { until } from "../../../test/support/running-app.ts";
 import { startEndpoints } from "../../../test/support/running-endpoints.ts";
 import type { Step } from "../../domain/configuration.ts";
+import { Activity } from "../clock/activity.ts";
+import { startAttempt } from "../deliver/attempt.ts";
+import { createTrust } from "../deliver/dial.ts";
+import { createSender } from "../deliver/sender.ts";
 import { nextTurn } from "../real-time.ts";
 
 const track = '{"type":"track","userId":"u1","event":"Bought"}';
@@ -87,6 +91,18 @@ describe("a forward", () => {
       bodyLength: 1024 * 1024,
       body: { byteLength: 65_536 },
     });
+  });
+
+  test("gives the receiver of a delivery as long as the delivery has", async () => {
+    const { url } = await receiver(() => {});
+    const { at, record, clock, holds } = await behind(url, {}, { forwardTimeoutMs: 3_600_000 });
+    const sender = createSender({ trust: createTrust() });
+    onTestFinished(() => sender.close());
+    const work = new Activity().begin();
+    const request = { url: at, headers: [], body: track, timeoutMs: 100 };
+    await startAttempt({ sender, clock, holds, work, ...request }).done;
+    await until(() => record()[0]?.forwarded[0]?.outcome === "timeout");
+    expect(record()[0]?.forwarded[0]?.error?.message).toContain("within 0.1 s");
   });
 
   test("says in a sentence why there is no answer", async () => {

@@ -25,7 +25,10 @@ import type { Serving } from "./serve-step.ts";
 import { writeAnswerHead } from "./step-answer.ts";
 import { createWait, type Wait } from "./wait.ts";
 
-/** The deadline of the receiver's answer is that of a delivery in the documented retry profile. */
+/**
+ * The deadline of the receiver's answer for other senders, as in the documented retry profile. That
+ * of a delivery is its own.
+ */
 const defaultTimeoutMs = 5_000;
 
 /**
@@ -218,7 +221,7 @@ class Forward implements Serving {
     const via = [...(this.#from?.via ?? []), endpoint.id];
     const attempt = startAttempt({
       ...{ sender, clock, holds, work, through, via, ...outgoing },
-      timeoutMs: forwardTimeoutMs,
+      timeoutMs: this.#from?.timeoutMs ?? forwardTimeoutMs,
       keepBody: maxAnswer,
     });
     this.#attempts.set(attempt, attempt.done);

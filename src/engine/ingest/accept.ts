@@ -133,12 +133,15 @@ export function acceptRequest(
   return { ...requestOf(facts), messages, bytes: facts.body.length + mergeCost, weight, surplus };
 }
 
+/** Begins the detail of a surplus that the batch's defaults cause. */
+export const ofDefaults = "The batch's `context` and `integrations`, of which each message carries";
+
 /** All messages over the limit are one record, of a batch of 250,000 too. */
 function surplusRejection(accepted: number, all: number): Rejection {
   const why =
     accepted === maxBatchMessages
       ? `A batch has at most ${maxBatchMessages} messages`
-      : `The batch's \`context\` and \`integrations\`, of which each message carries a copy, leave room for ${accepted} messages`;
+      : `${ofDefaults} a copy, leave room for ${accepted} messages`;
   const detail = `${why}, and this one has ${all}: the ${all - accepted} from index ${accepted} on were rejected. Send smaller batches.`;
   return { reason: "batch_too_long", detail };
 }

@@ -189,6 +189,27 @@ test("a draft that is turned off is previewed, and so is one that wants no batch
   expect([shown?.request?.url, shown?.batch]).toEqual([url, null]);
 });
 
+test("what the destination's filters and the settings would change is changed", async () => {
+  const one = start();
+  one.configuration.updateSettings({ contextIp: "direct" });
+  one.commit([1, 2]);
+  const data = { "@path": "$." };
+  const action = "drop-properties" as const;
+  const filters = [
+    { name: "No E0", enabled: true, if: 'event = "E0"', action: "drop" as const },
+    { name: "Mask", enabled: true, if: "", action, properties: ["properties.n"] },
+  ];
+  const { matching, shown } = await one.preview({ data }, { filters });
+  expect(matching.map(({ id }) => id)).toEqual([1]);
+  const event: unknown = JSON.parse(Buffer.from(shown?.request?.body ?? []).toString());
+  expect(event).toMatchObject({ event: "E1", properties: {}, context: {} });
+  expect(event).not.toHaveProperty("properties.n");
+  expect(event).not.toHaveProperty("context.ip");
+  expect((await one.preview({ data }, { filters, id: 2 as never })).shown?.detail).toContain(
+    "The filter No E0",
+  );
+});
+
 test("messages of every path are read as they came", async () => {
   const one = start();
   const text = JSON.stringify({ userId: "u", event: "E", properties: { n: 5 } });

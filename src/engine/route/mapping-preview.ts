@@ -1,10 +1,18 @@
 /**
  * What a mapping that is being written would make of the messages that came last. The routing
- * itself decides, with a destination that has only this mapping; nothing is stored or sent.
+ * itself decides, with a destination that has only this mapping and the filters of the saved one;
+ * nothing is stored or sent.
  */
 
 import { createHmac } from "node:crypto";
-import type { Destination, Mapping, Source, MappingDraft } from "../../domain/configuration.ts";
+import type {
+  Destination,
+  DestinationFilter,
+  Mapping,
+  MappingDraft,
+  Settings,
+  Source,
+} from "../../domain/configuration.ts";
 import type { DestinationId, SourceId, WebhookId } from "../../domain/ids.ts";
 import { isProblem } from "../../domain/problem.ts";
 import { messageStates } from "../../domain/states.ts";
@@ -29,7 +37,7 @@ type Made = { message: MessageSummary; decision: MappingDecision; request: Mappe
 
 type PreviewOptions = {
   store: Pick<QueryStore, "messages" | "messageSource">;
-  configuration: { source(id: SourceId): Source | undefined };
+  configuration: { source(id: SourceId): Source | undefined; settings(): Settings };
 };
 
 /** Stands for a URL that is still being typed. */
@@ -39,7 +47,12 @@ const accepted = messageStates.filter((state) => state !== "rejected" && state !
 
 export function createMappingPreview({ store, configuration }: PreviewOptions): PreviewMapping {
   /** What the mapping makes of a message on record; null when that no longer is a message. */
-  function make(message: MessageSummary, mapping: Mapping): Made | null {
+  function make(
+    message: MessageSummary,
+    mapping: Mapping,
+    filters: DestinationFilter[],
+  ): Made | null {
+    const settings = configuration.settings();
     const origin = store.messageSource(message.id);
     const source = configuration.source(message.sourceId);
     if (origin === null || source === undefined) return null;
@@ -55,14 +68,14 @@ export function createMappingPreview({ store, configuration }: PreviewOptions): 
       {
         ...request,
         source,
-        destinations: [destinationWith(mapping, source)],
+        destinations: [{ ...destinationWith(mapping, source), filters }],
         typeFromPath,
         replayed: replayedFrom(origin),
         arrivedFirst: request,
         body,
         isSuppressed: () => false,
-        // It has no filter that takes a share.
-        seed: 1,
+        seed: settings.seed,
+        settings,
       },
       parsed,
     );
@@ -76,7 +89,7 @@ export function createMappingPreview({ store, configuration }: PreviewOptions): 
     };
   }
 
-  return async ({ mapping: draft, sourceIds, secret, id }) => {
+  return async ({ mapping: draft, sourceIds, secret, filters = [], id }) => {
     const mistakes = mistakesIn(draft);
     const mapping = withoutMistakes(draft, mistakes);
     const items =
@@ -86,7 +99,7 @@ export function createMappingPreview({ store, configuration }: PreviewOptions): 
     const all: Made[] = [];
     for (const [place, message] of items.entries()) {
       if (place % perTurn === perTurn - 1) await nextTurn();
-      const made = make(message, mapping);
+      const made = make(message, mapping, filters);
       if (made !== null) all.push(made);
     }
     const matching =

@@ -13,7 +13,12 @@ import { createPortApi } from "../../src/api/port-api.ts";
 import { createControlPort } from "../../src/headless/http-api.ts";
 import { createStaticPages } from "../../src/headless/static-pages.ts";
 import { createPortTransport, type Port } from "../../src/renderer/transport/port.ts";
-import type { Change, Connection, Transport } from "../../src/renderer/transport/transport.ts";
+import {
+  showPipeline,
+  type Change,
+  type Connection,
+  type Transport,
+} from "../../src/renderer/transport/transport.ts";
 
 /** A host that can go away and come back, with the same app or another. */
 type Host = { transport: Transport; serve(app: App): Promise<void>; leave(): Promise<void> };
@@ -460,6 +465,24 @@ test("a page that is opened hidden misses nothing until it is shown", async () =
   const { id } = await host.transport.call("sources.create", { name: "Shop" });
   host.hide(false);
   await watcher.hears(["connected", changeOf("sources", id)]);
+});
+
+test("a page that is hidden keeps the connection to a story, which ends when nobody watches it", async () => {
+  const host = await overHttp();
+  const own = startApp();
+  const { app: story, streams } = counting(startApp());
+  await host.serve({ ...own, api: { ...own.api, beside: () => story.api } });
+  showPipeline("story_000000001");
+  stops.push(() => showPipeline(null));
+  const watcher = watching(host.transport);
+  await watcher.hears(["connected"]);
+  const { id } = await host.transport.call("sources.create", { name: "Shop" });
+  await watcher.hears(["connected", changeOf("sources", id)]);
+
+  host.hide(true);
+  await story.api.call("sources.update", { id, name: "Store" });
+  await watcher.hears(["connected", changeOf("sources", id), changeOf("sources", id)]);
+  expect(streams()).toBe(1);
 });
 
 /** The app, but that `stats.get` never answers. */

@@ -125,4 +125,40 @@ describe("filters of a destination", () => {
     await page.getByRole("alert").filter({ hasText: "A filter needs a name." }).waitFor();
     await expect.poll(() => name.inputValue()).toBe(" ");
   });
+
+  test("keep a refused text when another is removed, and when that comes back", async ({
+    open,
+    inspector,
+  }) => {
+    const { destination } = await inspector.shop();
+    const { id } = destination;
+    const names = ["Filter 1", "Filter 2", "Filter 3"];
+    const none = { enabled: false, if: "", action: "drop" } as const;
+    await inspector.call("destinations.update", {
+      id,
+      filters: names.map((name) => ({ name, ...none })),
+    });
+    const guarded = await open(`/destinations/${id}`);
+    guarded.expect(/status of 400/);
+    const { page } = guarded;
+    const { show, filters } = destinationsPage(page);
+    await show("filters").click();
+    const refused = filters.condition("Filter 2");
+    await refused.fill("(");
+    await refused.press("Enter");
+    const reason = page.getByRole("listitem", { name: "Filter 2", exact: true }).getByRole("alert");
+    await reason.waitFor();
+
+    await page.getByRole("button", { name: "Remove Filter 1" }).click();
+    await filters.enable("Filter 1").waitFor({ state: "detached" });
+    await expect.poll(() => refused.inputValue()).toBe("(");
+    await expect.poll(() => filters.condition("Filter 3").inputValue()).toBe("");
+    await reason.waitFor();
+
+    await page.getByRole("button", { name: "Undo", exact: true }).click();
+    await filters.enable("Filter 1").waitFor();
+    await expect.poll(() => refused.inputValue()).toBe("(");
+    await expect.poll(() => filters.condition("Filter 1").inputValue()).toBe("");
+    await reason.waitFor();
+  });
 });

@@ -2,6 +2,7 @@
 
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
+import { destinationsPage } from "./pages/destinations.ts";
 import { test } from "./support/inspector-test.ts";
 
 const offered = (page: Page) => page.getByRole("status").getByRole("button", { name: "Undo" });
@@ -156,6 +157,33 @@ test("after a save Ctrl+Z goes back to what was saved before it", async ({ open,
   await page.keyboard.press("Control+z");
   await expect.poll(() => name.inputValue()).toBe("Billing");
   await page.getByRole("button", { name: "Discard" }).waitFor();
+});
+
+test("after a save Ctrl+Z also takes back what was typed before another destination was opened", async ({
+  open,
+  inspector,
+}) => {
+  const { source } = await inspector.shop();
+  const sourceIds = [source.id];
+  await inspector.call("destinations.create", {
+    name: "Other",
+    sourceIds,
+    webhooks: [{ url: "http://127.0.0.1:9/" }],
+  });
+  const { page } = await open("/destinations");
+  const { name, entry, editor, save } = destinationsPage(page);
+  await entry("Billing").click();
+  await name.fill("Second");
+  await entry("Other").click();
+  await editor("Other").waitFor();
+  await entry("Billing").click();
+  await expect.poll(() => name.inputValue()).toBe("Second");
+  await save.click();
+  await save.waitFor({ state: "detached" });
+  await expect.poll(() => name.inputValue()).toBe("Second");
+  await page.keyboard.press("Control+z");
+  await expect.poll(() => name.inputValue()).toBe("Billing");
+  await save.waitFor();
 });
 
 test("the name of a test endpoint, the switch of a destination and a choice of a plan go back", async ({

@@ -1,6 +1,15 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { hideSecrets, masked } from "../transport/secrets.ts";
-import { changedAs, differing, draftStore, newId, saveDraft, shownDraft } from "./drafts.ts";
+import {
+  changeDraft,
+  changedAs,
+  differing,
+  draftStore,
+  newId,
+  putDraft,
+  saveDraft,
+  shownDraft,
+} from "./drafts.ts";
 
 type Draft = { name: string; url: string; ids: readonly string[] };
 
@@ -52,6 +61,42 @@ test("an edit is taken back alone", () => {
   const now = { name: "Bills", url: "http://b.test", ids: ["c", "b", "a"] };
   expect(changedAs(after, before, now, lists)).toEqual({ ...now, ids: ["c", "a"] });
   expect(changedAs(before, after, { ...now, ids: ["c"] }, lists).ids).toEqual(["c", "b"]);
+});
+
+/** What an editor does each time it is rendered, and what it shows then. */
+const edited = (getState: ReturnType<typeof drafts>, before: Draft): Draft => {
+  const isSame = (one: Draft, other: Draft): boolean =>
+    JSON.stringify(one) === JSON.stringify(other);
+  getState().saved.set("dst_1", { before, lists, isSame });
+  return shownDraft(getState(), "dst_1", before, lists);
+};
+
+test("an edit is undone against what a later editor of the same thing has saved", () => {
+  const getState = drafts();
+  const first = edited(getState, saved);
+  const named = { ...first, name: "Bills" };
+  putDraft({ getState }, "dst_1", named);
+  const second = edited(getState, saved);
+  const both = { ...second, url: "http://b.test" };
+  putDraft({ getState }, "dst_1", both);
+  getState().drop("dst_1");
+  expect(edited(getState, both)).toEqual(both);
+
+  changeDraft({ getState }, "dst_1", both, second);
+  expect(edited(getState, both)).toEqual(named);
+  changeDraft({ getState }, "dst_1", named, first);
+  expect(edited(getState, both)).toEqual(saved);
+  changeDraft({ getState }, "dst_1", first, named);
+  changeDraft({ getState }, "dst_1", second, both);
+  expect(edited(getState, both)).toEqual(both);
+  expect(getState().drafts).toEqual({});
+});
+
+test("a new one keeps its draft, also when it equals what it began with", () => {
+  const getState = drafts();
+  getState().saved.set(newId, { before: saved, lists, isSame: () => true });
+  putDraft({ getState }, newId, saved);
+  expect(getState().drafts).toEqual({ [newId]: saved });
 });
 
 test("what is typed while a save runs stays, and is unsaved", async () => {

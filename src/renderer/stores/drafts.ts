@@ -6,10 +6,19 @@ import { useEffect } from "react";
 import { create, type StoreApi, type UseBoundStore } from "zustand";
 import { unmasked } from "../transport/secrets.ts";
 
+export type Saved<Draft> = {
+  /** What is saved, or what a new one begins with. */
+  before: Draft;
+  lists: IdLists<Draft>;
+  isSame: (one: Draft, other: Draft) => boolean;
+};
+
 type DraftStore<Draft> = {
   drafts: Readonly<Record<string, Draft>>;
   /** What each was made from: only what differs from it was changed. */
   bases: Readonly<Record<string, Draft>>;
+  /** What each editor showed last. An edit is undone against it, perhaps by a later editor. */
+  saved: Map<string, Saved<Draft>>;
   keep(id: string, draft: Draft, base?: Draft): void;
   drop(id: string): void;
 };
@@ -63,6 +72,7 @@ export function draftStore<Draft>(
     return {
       drafts: storedDrafts<Draft>(key),
       bases: storedDrafts<Draft>(basesKey),
+      saved: new Map(),
       keep(id, draft, base) {
         const { [id]: _, ...bases } = get().bases;
         store(
@@ -124,7 +134,7 @@ export function useDraftsOnlyOf(
 export const newId = "new";
 
 /** The members that are lists of ids, with the ids that exist. */
-export type IdLists<Draft> = { readonly [Name in keyof Draft]?: readonly string[] };
+type IdLists<Draft> = { readonly [Name in keyof Draft]?: readonly string[] };
 
 /** What an editor shows: what is saved now, with the changes of the draft. */
 export function shownDraft<Draft extends object>(
@@ -170,6 +180,34 @@ export function changedAs<Draft extends object>(
     changed[name] = [...stays, ...added] as Draft[typeof name];
   }
   return changed;
+}
+
+/** Keeps a draft. One that equals what is saved is dropped, unless it is of a new one. */
+export function putDraft<Draft extends object>(
+  { getState }: Pick<UseDrafts<Draft>, "getState">,
+  id: string,
+  next: Draft,
+): void {
+  const { saved, keep, drop } = getState();
+  const now = saved.get(id);
+  if (now === undefined) return;
+  const { before, lists, isSame: equals } = now;
+  if (id !== newId && equals(changedAs(before, next, before, lists), before)) drop(id);
+  else keep(id, next, before);
+}
+
+/** Makes the changes of an edit, or those that undo it, to what is shown by then. */
+export function changeDraft<Draft extends object>(
+  { getState }: Pick<UseDrafts<Draft>, "getState">,
+  id: string,
+  from: Draft,
+  to: Draft,
+): void {
+  const now = getState().saved.get(id);
+  if (now === undefined) return;
+  const { before, lists } = now;
+  const shown = shownDraft(getState(), id, before, lists);
+  putDraft({ getState }, id, changedAs(from, to, shown, lists));
 }
 
 /** The members that differ from what is saved. */

@@ -99,3 +99,38 @@ test("a refused change shows what was saved last", async () => {
   await expect(third).rejects.toThrow("no");
   expect(pending()).toEqual([{ do: "hang", status: 200 }]);
 });
+
+test("a change that follows a refused one is saved without that", async () => {
+  const { saves, put, pending } = held([]);
+  const first = put(adding("hang"));
+  const second = put(adding("nonsense"));
+  const third = put(adding("answer"));
+  await next();
+  await saves[0]?.release();
+  await first;
+  void saves[1]?.refuse();
+  await expect(second).rejects.toThrow("no");
+  const both = [{ do: "hang" }, { do: "answer" }];
+  expect(pending()).toMatchObject(both);
+  await next();
+  expect(saves[2]?.value).toMatchObject(both);
+  await saves[2]?.release();
+  await third;
+  expect(pending()).toMatchObject(both);
+});
+
+test("a change that came back before its answer is not made twice", async () => {
+  const { saves, put, arrived, pending } = held([]);
+  const first = put(adding("hang"));
+  await next();
+  arrived([{ status: 200, do: "hang" }]);
+  const second = put(adding("answer"));
+  const both = [{ do: "hang" }, { do: "answer" }];
+  expect(pending()).toMatchObject(both);
+  await saves[0]?.release();
+  await first;
+  expect(pending()).toMatchObject(both);
+  expect(saves[1]?.value).toMatchObject(both);
+  await saves[1]?.release();
+  await second;
+});

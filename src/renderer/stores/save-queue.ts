@@ -1,6 +1,7 @@
 /**
  * A value whose changes are shown at once, and saved one after the other: two requests may arrive
- * in either order. Each change builds on the one before, though its answer has not come yet.
+ * in either order. Each change builds on the one before, though its answer has not come yet, and
+ * without it when it is refused.
  */
 
 import { create, type StoreApi, type UseBoundStore } from "zustand";
@@ -16,6 +17,8 @@ type SaveQueue<Value> = {
   put(change: Change<Value>): Promise<void>;
 };
 
+type Waiting<Value> = { change: Change<Value> };
+
 /** `store` resolves to the value as it was saved. */
 export function saveQueue<Value>(
   first: Value,
@@ -26,23 +29,38 @@ export function saveQueue<Value>(
   let answered: { value: Value } | null = null;
   /** Saved values that were replaced here: an answer that was under way may still bring one. */
   const replaced = new Set<string>();
-  let saving = 0;
+  /** What has not been answered yet, and what the first of them changes. */
+  let waiting: readonly Waiting<Value>[] = [];
+  let base = first;
   let queue: Promise<unknown> = Promise.resolve();
 
-  return create<SaveQueue<Value>>()((set, get) => {
+  return create<SaveQueue<Value>>()((set) => {
+    const show = (): void =>
+      set({
+        pending:
+          waiting.length === 0
+            ? answered
+            : { value: waiting.reduce((value, { change }) => change(value), base) },
+      });
     const settle = (): void => {
-      if (saving > 0 || (answered !== null && replaced.has(JSON.stringify(saved)))) return;
+      if (waiting.length > 0 || (answered !== null && replaced.has(JSON.stringify(saved)))) return;
       answered = null;
       replaced.clear();
       set({ pending: null });
     };
-    const send = async (next: { value: Value }): Promise<void> => {
+    const send = async (next: Waiting<Value>): Promise<void> => {
       const before = [saved, ...(answered === null ? [] : [answered.value])];
-      const value = await store(next.value);
-      for (const old of before) replaced.add(JSON.stringify(old));
-      replaced.delete(JSON.stringify(value));
-      answered = { value };
-      if (get().pending === next) set({ pending: answered });
+      try {
+        const value = await store(next.change(base));
+        for (const old of before) replaced.add(JSON.stringify(old));
+        replaced.delete(JSON.stringify(value));
+        answered = { value };
+        base = value;
+      } finally {
+        waiting = waiting.filter((each) => each !== next);
+        show();
+        settle();
+      }
     };
     return {
       pending: null,
@@ -51,20 +69,13 @@ export function saveQueue<Value>(
         settle();
       },
       async put(change) {
-        const next = { value: change((get().pending ?? { value: saved }).value) };
-        set({ pending: next });
-        saving += 1;
+        if (waiting.length === 0) base = (answered ?? { value: saved }).value;
+        const next = { change };
+        waiting = [...waiting, next];
+        show();
         const sent = queue.then(() => send(next));
         queue = sent.catch(() => undefined);
-        try {
-          await sent;
-        } catch (error) {
-          if (get().pending === next) set({ pending: answered });
-          throw error;
-        } finally {
-          saving -= 1;
-          settle();
-        }
+        await sent;
       },
     };
   });

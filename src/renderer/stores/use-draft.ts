@@ -1,24 +1,20 @@
 /** The draft of one thing, for its editor: its edits can be undone, and it is saved as one. */
 
-import { useRef } from "react";
 import { useAction } from "../kit/use-action.ts";
 import {
-  changedAs,
-  type IdLists,
+  changeDraft,
   type Made,
   newId,
+  putDraft,
+  type Saved,
   saveDraft,
   shownDraft,
   type UseDrafts,
 } from "./drafts.ts";
 import { offerUndo, recordEdit } from "./undo.ts";
 
-type DraftOptions<Draft> = {
+type DraftOptions<Draft> = Saved<Draft> & {
   id: string;
-  /** What is saved, or what a new one begins with. */
-  before: Draft;
-  lists: IdLists<Draft>;
-  isSame: (one: Draft, other: Draft) => boolean;
   /** Throws when something is wrong with it. */
   save: (draft: Draft) => Promise<Made | void>;
   /** Leaves the new one. */
@@ -39,21 +35,8 @@ export function useDraft<Draft extends object>(
   const kept = store.drafts[id];
   const draft = shownDraft(store, id, before, lists);
   const isNew = id === newId;
-  /** An edit is undone later: then as it is saved by then. */
-  const saved = useRef({ before, lists });
-  saved.current = { before, lists };
-  const put = (next: Draft): void => {
-    const now = saved.current;
-    const shown = changedAs(now.before, next, now.before, now.lists);
-    if (!isNew && isSame(shown, now.before)) drop(id);
-    else keep(id, next, now.before);
-  };
-  const change = (from: Draft, to: Draft): void => {
-    const now = saved.current;
-    put(
-      changedAs(from, to, shownDraft(useDrafts.getState(), id, now.before, now.lists), now.lists),
-    );
-  };
+  store.saved.set(id, { before, lists, isSame });
+  const change = (from: Draft, to: Draft): void => changeDraft(useDrafts, id, from, to);
   return {
     draft,
     isNew,
@@ -64,7 +47,7 @@ export function useDraft<Draft extends object>(
     change(changes: Partial<Draft>): void {
       clear();
       const next = { ...draft, ...changes };
-      put(next);
+      putDraft(useDrafts, id, next);
       recordEdit({ undo: () => change(next, draft), redo: () => change(draft, next) });
     },
     /** For its `DraftForm`. */

@@ -86,7 +86,8 @@ export function createHttpTransport({ token }: { token: string }): Transport {
   }
 
   function watch(watcher: Watcher): () => void {
-    const headers = headersFor(pipelineFor("events"));
+    const pipeline = pipelineFor("events");
+    const headers = headersFor(pipeline);
     let stopped = false;
     let lastId: string | null = null;
     let pause = firstPauseMs;
@@ -96,8 +97,8 @@ export function createHttpTransport({ token }: { token: string }): Transport {
 
     const onVisibility = (): void => {
       if (!document.hidden) wake();
-      // A stream without an id could not go on where it was.
-      else if (lastId !== null) aborter.abort(hidden);
+      // A stream without an id could not go on where it was, and a story ends without its stream.
+      else if (pipeline === null && lastId !== null) aborter.abort(hidden);
     };
     document.addEventListener("visibilitychange", onVisibility);
 

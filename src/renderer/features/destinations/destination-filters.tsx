@@ -2,7 +2,7 @@
  * The filters of a destination, each saved at once, and what they would do with its last messages.
  */
 
-import { useState } from "react";
+import { useRef, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { CodeView } from "../../kit/code-view.tsx";
 import { CommitField } from "../../kit/commit-field.tsx";
@@ -17,6 +17,7 @@ import { useSaves } from "../../stores/use-saves.ts";
 import { call } from "../../transport/transport.ts";
 import { messageHref } from "../details/places.ts";
 import type { Destination } from "./destination-draft.ts";
+import { type FilterKey, filterKeys } from "./filter-keys.ts";
 import { filterActions } from "../../../domain/configuration.ts";
 
 type Filter = Destination["filters"][number];
@@ -28,6 +29,11 @@ export function DestinationFilters({ destination }: { destination: Destination }
   const { value: filters, save } = useSaves(
     destination.filters,
     async (next) => (await call("destinations.update", { id, filters: next })).filters,
+  );
+  const keys = useRef<readonly FilterKey[]>([]);
+  keys.current = filterKeys(
+    keys.current,
+    filters.map(({ name }) => name),
   );
   const add = (): void => void attempt(() => save((all) => [...all, newFilter(all)]));
   return (
@@ -48,8 +54,7 @@ export function DestinationFilters({ destination }: { destination: Destination }
           <ol className="filter-list" aria-label="Filters">
             {filters.map((filter, place) => (
               <FilterFields
-                // oxlint-disable-next-line react/no-array-index-key -- its name can be changed
-                key={place}
+                key={keys.current[place]?.key}
                 filter={filter}
                 onSave={(change) =>
                   save((all) => all.map((each, at) => (at === place ? change(each) : each)))

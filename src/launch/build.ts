@@ -209,18 +209,37 @@ async function emit(project: string, outDir: string): Promise<void> {
   await promisify(execFile)(process.execPath, [tsc, "-p", project, "--outDir", outDir]);
 }
 
+/** A part of a bundle: its name changes with its content. */
+const chunkName = /-[\w-]{8}\.c?js$/;
+/** So long a Hookyard may run from a clone that is built meanwhile. */
+const keptMs = 7 * 24 * 60 * 60 * 1000;
+
 /**
  * Each file is replaced in one step, so that two builds of the same sources can do this at the same
- * time.
+ * time. Chunks of earlier builds stay for a while: a program that runs imports some of them late.
  */
 export function moveIn(built: string, output: string, entry: string): void {
   const files = filesIn(built).toSorted((a, b) => Number(a === entry) - Number(b === entry));
+  const earlier = statSync(join(output, entry), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   for (const file of files) {
     mkdirSync(dirname(join(output, file)), { recursive: true });
     renameSync(join(built, file), join(output, file));
   }
+  const isKept = (file: string): boolean =>
+    chunkName.test(file) && statSync(join(output, file)).mtimeMs > earlier - keptMs;
   for (const file of filesIn(output))
-    if (!files.includes(file)) rmSync(join(output, file), { force: true });
+    if (!files.includes(file) && !isKept(file)) rmSync(join(output, file), { force: true });
+}
+
+/** Chunks that nothing of the newest build names: of earlier builds, for programs that still run. */
+export function outdatedIn(output: string): string[] {
+  const files = filesIn(output);
+  const current = new Set(files.filter((file) => !chunkName.test(file)));
+  for (const file of current) {
+    const text = readFileSync(join(output, file), "utf8");
+    for (const other of files) if (text.includes(other)) current.add(other);
+  }
+  return files.filter((file) => !current.has(file));
 }
 
 function filesIn(folder: string): string[] {
@@ -261,5 +280,10 @@ export function readStamp(file: string): string | null {
   }
 }
 
-// `npm run build`
-if (import.meta.main) await buildIfStale();
+// `npm run build`, and what npm runs before it packs.
+if (import.meta.main) {
+  await buildIfStale();
+  if (process.argv.includes("--for-package"))
+    for (const name of ["headless", "testing"])
+      for (const file of outdatedIn(join(root, "out", name))) rmSync(join(root, "out", name, file));
+}

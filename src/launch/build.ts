@@ -120,8 +120,9 @@ const shownByTesting = ["testing", "scenarios", "contract", "domain"];
  */
 export async function bundleTesting(outDir: string): Promise<void> {
   const entry = join(root, "src", "testing", "testing.ts");
-  await bundleForNode({ outDir, entry, format: "es", file: "library.js" });
-  await bundleForNode({ outDir, entry, format: "cjs", file: "library.cjs" });
+  const plugins = [machineTime];
+  await bundleForNode({ outDir, entry, format: "es", file: "library.js", plugins });
+  await bundleForNode({ outDir, entry, format: "cjs", file: "library.cjs", plugins });
   // Before the library is even linked: it imports what an older Node does not have.
   const refusal =
     'if (Number.parseInt(process.versions.node, 10) < 24) throw new Error("hookyard/testing needs Node 24 or newer; this is " + process.versions.node + ".");';
@@ -197,6 +198,36 @@ const httpWithoutFetch: Plugin = {
     const names = members.flatMap(([name, { value }]) => (value === undefined ? [] : [name]));
     return `export const { ${names.join(", ")} } = process.getBuiltinModule("node:http");`;
   },
+};
+
+const machineTimeModule = "\0machine-time";
+/**
+ * The library for tests keeps the machine's time when a test sets fake timers: it waits for real
+ * sockets.
+ */
+const machineTime: Plugin = {
+  name: "machine-time",
+  resolveId: (id) => (id === machineTimeModule ? id : null),
+  load: (id) =>
+    id === machineTimeModule
+      ? `import timers from "node:timers";
+export const { setTimeout, clearTimeout, setImmediate } = timers;
+export const { Date } = globalThis;`
+      : null,
+  config: () => ({
+    build: {
+      rolldownOptions: {
+        transform: {
+          inject: Object.fromEntries(
+            ["setTimeout", "clearTimeout", "setImmediate", "Date"].map((name) => [
+              name,
+              [machineTimeModule, name] as [string, string],
+            ]),
+          ),
+        },
+      },
+    },
+  }),
 };
 
 /** File by file, with its types. */

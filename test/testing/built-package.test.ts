@@ -70,6 +70,26 @@ describe("the built library for tests", () => {
     });
   });
 
+  test.each([
+    ["faked.mjs", `import { start } from "hookyard/testing"; import timers from "node:timers";`],
+    [
+      "faked.cjs",
+      `const { start } = require("hookyard/testing"), timers = require("node:timers");`,
+    ],
+  ])(
+    "keeps the machine's time and network in %s, where a test replaces them",
+    async (file, text) => {
+      // As fake timers do it, and a stub of `fetch`.
+      const replaced = `
+for (const name of ["setTimeout", "setInterval", "setImmediate"]) timers[name] = globalThis[name] = () => 0;
+globalThis.Date = class extends Date { constructor(...at) { super(...(at.length > 0 ? at : [0])); } static now() { return 0; } };
+globalThis.fetch = () => { throw new Error("no network"); };
+`;
+      writeFileSync(join(project, file), `${text}${replaced}${body}`);
+      expect(await run([file])).toEqual({ code: 0, out: expect.stringMatching(/^done \d/) });
+    },
+  );
+
   test("brings types that know every member", async () => {
     const options = {
       strict: true,

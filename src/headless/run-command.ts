@@ -194,8 +194,9 @@ async function shareRun(
     redact: [],
     filter: "",
   });
-  if (isProblem(lines)) return;
-  const written = await writeShare({ file, lines, root, force: true });
+  const written = isProblem(lines)
+    ? { wrong: lines.message }
+    : await writeShare({ file, lines, root, force: true });
   process.stderr.write(`${"wrong" in written ? written.wrong : writtenText(written)}\n`);
 }
 

@@ -8,6 +8,7 @@ import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
   copyFileSync,
+  cpSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -144,6 +145,10 @@ export async function bundleTesting(outDir: string): Promise<void> {
   await emit(join(root, "src", "testing", "tsconfig.build.json"), types);
   for (const name of readdirSync(types))
     if (!shownByTesting.includes(name)) rmSync(join(types, name), { recursive: true });
+  // The package is one of ES modules: the types of `require` need to say that they are none.
+  const typesOfRequire = join(outDir, "types-cjs");
+  cpSync(types, typesOfRequire, { recursive: true });
+  writeFileSync(join(typesOfRequire, "package.json"), '{"type":"commonjs"}\n');
 }
 
 type Bundle = {

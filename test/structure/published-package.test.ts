@@ -45,6 +45,8 @@ test("the package has the program, its schemas and helpers, and installs below 4
     "out/testing/testing.js",
     "out/testing/testing.cjs",
     "out/testing/types/testing/testing.d.ts",
+    "out/testing/types-cjs/testing/testing.d.ts",
+    "out/testing/types-cjs/package.json",
     "resources/scenario.schema.json",
     "resources/config.schema.json",
     "resources/command-line.schema.json",

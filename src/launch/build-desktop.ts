@@ -8,6 +8,7 @@ import {
   moveIn,
   pagesStampFile,
   readStamp,
+  removeAbandoned,
   root,
 } from "./build.ts";
 
@@ -22,6 +23,7 @@ export async function buildDesktopIfStale(): Promise<void> {
   const fingerprint = fingerprintOfSources();
   if (fingerprint === readStamp(stampFile)) return;
   process.stderr.write("Building Hookyard's window…\n");
+  removeAbandoned();
   const built = join(root, "out", `desktop-${process.pid}`);
   try {
     const { build } = await import("electron-vite");

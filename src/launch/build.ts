@@ -8,7 +8,7 @@ import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
   copyFileSync,
-  cpSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -34,6 +34,7 @@ export async function buildIfStale(): Promise<void> {
   const fingerprint = fingerprintOfSources();
   if (fingerprint === readStamp(pagesStampFile)) return;
   process.stderr.write("Building Hookyard…\n");
+  removeAbandoned();
   await Promise.all([
     buildInto({ output: join(root, "out", "headless"), entry: "cli.js", bundle: bundleHeadless }),
     buildInto({
@@ -46,6 +47,22 @@ export async function buildIfStale(): Promise<void> {
     copyBrowserLibrary(),
   ]);
   writeFileSync(pagesStampFile, fingerprint);
+}
+
+/** What builds left that were killed. */
+export function removeAbandoned(out = join(root, "out")): void {
+  for (const name of existsSync(out) ? readdirSync(out) : []) {
+    const pid = Number(/^[a-z]+-(\d+)$/.exec(name)?.[1]);
+    if (pid > 0 && !isRunning(pid)) rmSync(join(out, name), { recursive: true, force: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
 }
 
 /** The published files that the ingest port serves to pages, with their licence. */
@@ -145,10 +162,8 @@ export async function bundleTesting(outDir: string): Promise<void> {
   await emit(join(root, "src", "testing", "tsconfig.build.json"), types);
   for (const name of readdirSync(types))
     if (!shownByTesting.includes(name)) rmSync(join(types, name), { recursive: true });
-  // The package is one of ES modules: the types of `require` need to say that they are none.
-  const typesOfRequire = join(outDir, "types-cjs");
-  cpSync(types, typesOfRequire, { recursive: true });
-  writeFileSync(join(typesOfRequire, "package.json"), '{"type":"commonjs"}\n');
+  // A CommonJS module may not import the types of an ES module. These go with both.
+  writeFileSync(join(types, "package.json"), '{"type":"commonjs"}\n');
 }
 
 type Bundle = {
@@ -246,7 +261,7 @@ async function emit(project: string, outDir: string): Promise<void> {
 }
 
 /** A part of a bundle: its name changes with its content. */
-const chunkName = /-[\w-]{8}\.c?js$/;
+const chunkName = /^[^/\\]+-[\w-]{8}\.c?js$/;
 /** So long a Hookyard may run from a clone that is built meanwhile. */
 const keptMs = 7 * 24 * 60 * 60 * 1000;
 

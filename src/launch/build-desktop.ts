@@ -4,6 +4,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   copyBrowserLibrary,
+  desktopStampFile,
   fingerprintOfSources,
   moveIn,
   pagesStampFile,
@@ -12,7 +13,6 @@ import {
   root,
 } from "./build.ts";
 
-const stampFile = join(root, "out", "desktop-built-from");
 const parts = [
   { name: "renderer", entry: "index.html" },
   { name: "preload", entry: "index.cjs" },
@@ -21,7 +21,7 @@ const parts = [
 
 export async function buildDesktopIfStale(): Promise<void> {
   const fingerprint = fingerprintOfSources();
-  if (fingerprint === readStamp(stampFile)) return;
+  if (fingerprint === readStamp(desktopStampFile)) return;
   process.stderr.write("Building Hookyard's window…\n");
   removeAbandoned();
   const built = join(root, "out", `desktop-${process.pid}`);
@@ -42,7 +42,7 @@ export async function buildDesktopIfStale(): Promise<void> {
   } finally {
     rmSync(built, { recursive: true, force: true });
   }
-  writeFileSync(stampFile, fingerprint);
+  writeFileSync(desktopStampFile, fingerprint);
 }
 
 // `npm run build:desktop`

@@ -29,19 +29,19 @@ export const cliFile = join(root, "out", "headless", "cli.js");
 
 const inputs = ["src", "electron.vite.config.ts", "package.json", "package-lock.json"];
 export const pagesStampFile = join(root, "out", "built-from");
+export const desktopStampFile = join(root, "out", "desktop-built-from");
 
 export async function buildIfStale(): Promise<void> {
   const fingerprint = fingerprintOfSources();
   if (fingerprint === readStamp(pagesStampFile)) return;
   process.stderr.write("Building Hookyard…\n");
   removeAbandoned();
+  // A window may be showing the inspector that was built for it.
+  const hasRenderer = readStamp(desktopStampFile) === fingerprint;
+  const renderer = { output: join(root, "out", "renderer"), entry: "index.html" };
   await Promise.all([
     buildInto({ output: join(root, "out", "headless"), entry: "cli.js", bundle: bundleHeadless }),
-    buildInto({
-      output: join(root, "out", "renderer"),
-      entry: "index.html",
-      bundle: bundleRenderer,
-    }),
+    hasRenderer ? null : buildInto({ ...renderer, bundle: bundleRenderer }),
     buildInto({ output: join(root, "out", "client"), entry: "client.js", bundle: emitClient }),
     buildInto({ output: join(root, "out", "testing"), entry: "testing.js", bundle: bundleTesting }),
     copyBrowserLibrary(),

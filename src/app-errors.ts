@@ -12,6 +12,15 @@ export class OpenError extends Error {
   override name = "OpenError";
 }
 
+/** There is no place for the data that this user has not named. */
+export class NoHome extends OpenError {
+  override name = "NoHome";
+
+  constructor() {
+    super("This user has no home directory: name one with --data or HOOKYARD_DATA.");
+  }
+}
+
 /** Another process works on the data. */
 export class DataInUse extends OpenError {
   override name = "DataInUse";

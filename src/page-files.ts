@@ -1,9 +1,9 @@
 /**
- * The inspector's built files, as both hosts serve them: found once, so that no path leads out of
- * their directory.
+ * The inspector's built files, as both hosts serve them: read once, so that no path leads out of
+ * their directory, and a build meanwhile does not change the page of a program that runs.
  */
 
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { extname, join, relative, sep } from "node:path";
 
 const types: Record<string, string> = {
@@ -17,19 +17,22 @@ const types: Record<string, string> = {
   ".woff2": "font/woff2",
 };
 
+export type PageFile = { bytes: Buffer<ArrayBuffer>; contentType: string };
+
 /** The files that are there now, by the path of their URL. */
-export function pageFilesIn(directory: string): Map<string, string> {
-  const files = new Map<string, string>();
+export function pageFilesIn(directory: string): Map<string, PageFile> {
+  const files = new Map<string, PageFile>();
   for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
     const file = join(entry.parentPath, entry.name);
-    if (entry.isFile()) files.set(`/${relative(directory, file).split(sep).join("/")}`, file);
+    if (!entry.isFile()) continue;
+    files.set(`/${relative(directory, file).split(sep).join("/")}`, {
+      bytes: readFileSync(file),
+      contentType: types[extname(file)] ?? "application/octet-stream",
+    });
   }
-  files.set("/", join(directory, "index.html"));
+  const page = files.get("/index.html");
+  if (page !== undefined) files.set("/", page);
   return files;
-}
-
-export function contentTypeOf(file: string): string {
-  return types[extname(file)] ?? "application/octet-stream";
 }
 
 /**

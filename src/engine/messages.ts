@@ -1,5 +1,7 @@
 /** What a user can do with messages: adopt an unknown write key, replay, pin. */
 
+import { Agent, request, type IncomingMessage } from "node:http";
+import { text } from "node:stream/consumers";
 import { messageIds, sourceIds } from "../domain/ids.ts";
 import { conflict, isProblem, notFound, problem, type Problem } from "../domain/problem.ts";
 import type { Ingest } from "./ingest/ingest.ts";
@@ -92,18 +94,22 @@ const noAnswer = problem(
   "The ingest port closed the connection without an answer. A fault of the source can cause this.",
 );
 
-/** Sends to our own ingest port, over HTTP like any client: for the composer and the workspaces. */
+/**
+ * Sends to our own ingest port, over HTTP like any client: for the composer, the workspaces and
+ * scenarios. Not with `fetch`, which a test that uses `hookyard/testing` may have replaced.
+ */
 export function createIngestClient({
   ingestUrl,
   steady = false,
 }: {
   ingestUrl: () => string;
   /**
-   * A story is started again on the same port: a connection that fetch kept would lead to the
-   * ingest port that is gone.
+   * A story is started again on the same port: a connection that was kept would lead to the ingest
+   * port that is gone.
    */
   steady?: boolean;
 }): IngestClient {
+  const agent = new Agent({ keepAlive: !steady });
   return {
     async send(writeKey, call, body) {
       const authorization = `Basic ${Buffer.from(`${writeKey}:`).toString("base64")}`;
@@ -111,11 +117,14 @@ export function createIngestClient({
         "Content-Type": "application/json",
         "User-Agent": "hookyard-composer/1.0",
         Authorization: authorization,
-        ...(steady ? { Connection: "close" } : {}),
       };
       try {
-        const answer = await fetch(`${ingestUrl()}/v1/${call}`, { method: "POST", headers, body });
-        return { status: answer.status, body: await answer.text() };
+        const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+          request(`${ingestUrl()}/v1/${call}`, { method: "POST", headers, agent }, resolve)
+            .on("error", reject)
+            .end(body);
+        });
+        return { status: answer.statusCode ?? 0, body: await text(answer) };
       } catch {
         return noAnswer;
       }

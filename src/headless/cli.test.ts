@@ -71,6 +71,23 @@ test.each<[string[], string, number?, Record<string, string>?]>([
 });
 
 test.each([
+  [["doctor", "--help"], 0, "The data directory. Default: none on this machine."],
+  [["serve"], 2, "This user has no home directory: name one with --data or HOOKYARD_DATA.\n"],
+  [["doctor"], 2, "This user has no home directory: name one with --data or HOOKYARD_DATA.\n"],
+  [["messages"], 2, "This user has no home directory: name one with --data or HOOKYARD_DATA.\n"],
+])("without a home directory, hookyard %j needs one to be named", async (args, wanted, part) => {
+  const homeless = after(
+    `import os from "node:os"; import { syncBuiltinESMExports } from "node:module";
+os.homedir = () => { throw new Error("uv_os_homedir returned ENOENT"); };
+syncBuiltinESMExports();`,
+  );
+  const { XDG_DATA_HOME: _, APPDATA: __, HOOKYARD_DATA: ___, ...env } = process.env;
+  const { code, out, err } = await hookyardOn(homeless, args, env);
+  expect([code, wanted === 0 ? out : err]).toEqual([wanted, expect.stringContaining(part)]);
+  expect(err).not.toContain("    at ");
+});
+
+test.each([
   ["22.23.1", { code: 1, out: "", err: "Hookyard needs Node 24 or newer; this is 22.23.1.\n" }],
   ["24.0.0", { code: 0, out: `${version}\n`, err: "" }],
 ])("on Node %s it says whether that is new enough", async (node, wanted) => {

@@ -6,6 +6,7 @@
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { NoHome } from "../app-errors.ts";
 import type { Invocation } from "./flags.ts";
 
 const oldestNode = 24;
@@ -39,7 +40,11 @@ ${commands.map(({ name, summary }) => `  ${name.padEnd(12)} ${summary}`).join("\
 process.stdout.on("error", () => undefined);
 process.stderr.on("error", () => undefined);
 
-const code = await run(process.argv.slice(2));
+const code = await run(process.argv.slice(2)).catch((error: unknown) => {
+  if (!(error instanceof NoHome)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  return 2;
+});
 // An exit would cut off what a pipe has not taken yet.
 await Promise.all([process.stdout, process.stderr].map(written));
 process.exit(code);

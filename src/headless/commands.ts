@@ -5,21 +5,29 @@
 
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { NoHome } from "../app-errors.ts";
 import { messageStates } from "../domain/states.ts";
 import { defineCommand, type Command } from "./flags.ts";
 
-/** Where the data lives when `--data` does not say: the platform's place for it. */
+/** Where the data lives when `--data` does not say: the platform's place for it, or `NoHome`. */
 export function defaultDataDirectory(
   platform: NodeJS.Platform = process.platform,
   environment: NodeJS.ProcessEnv = process.env,
-  home: string = homedir(),
+  home: () => string = homedir,
 ): string {
-  if (platform === "darwin") return join(home, "Library", "Application Support", "Hookyard");
+  const inHome = (...names: string[]): string => {
+    try {
+      return join(home(), ...names);
+    } catch {
+      throw new NoHome();
+    }
+  };
+  if (platform === "darwin") return inHome("Library", "Application Support", "Hookyard");
   if (platform === "win32")
-    return join(environment["APPDATA"] || join(home, "AppData", "Roaming"), "Hookyard");
+    return join(environment["APPDATA"] || inHome("AppData", "Roaming"), "Hookyard");
   const base = environment["XDG_DATA_HOME"];
   // The XDG specification says to ignore a relative path.
-  return join(base?.startsWith("/") ? base : join(home, ".local", "share"), "hookyard");
+  return join(base?.startsWith("/") ? base : inHome(".local", "share"), "hookyard");
 }
 
 /** What an exit code means, for every command. */
@@ -40,7 +48,15 @@ const ofVerb = {
 };
 
 /** In help texts; the page of all flags, which is the same on every machine, names no directory. */
-export const usualData = `Default: ${defaultDataDirectory()}`;
+export const usualData = `Default: ${usualDirectory()}`;
+
+function usualDirectory(): string {
+  try {
+    return defaultDataDirectory();
+  } catch {
+    return "none on this machine";
+  }
+}
 
 const data = {
   value: "DIR",

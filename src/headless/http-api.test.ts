@@ -382,9 +382,7 @@ describe("the pages", () => {
     const pages = createStaticPages(
       ["empty", "built", "other"].map((name) => join(directory, name)),
     );
-    const server = createServer(
-      (request, response) => void pages.answer(response, request.url ?? ""),
-    );
+    const server = createServer((request, response) => pages.answer(response, request.url ?? ""));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const page = await send(url, "GET", "/");

@@ -1,4 +1,7 @@
-import { expect, test } from "vitest";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 import { parseRunFlags } from "./run-command.ts";
 
 test("run takes files, and has a default for every flag", () => {
@@ -43,4 +46,20 @@ test.each([
 
 test.each([["--help"], ["-h"]])("%s wins over what else is there", (flag) => {
   expect(parseRunFlags(["--junit", "", flag])).toBe("help");
+});
+
+test("a pattern that no shell has replaced means its files, in the order of their names", () => {
+  const directory = mkdtempSync(join(tmpdir(), "hookyard-run-"));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  for (const name of ["b.yaml", "a.yaml", "c.txt", "[d].yaml"])
+    writeFileSync(join(directory, name), "");
+  const files = (...names: string[]) => ({ files: names.map((name) => join(directory, name)) });
+  const read = (...names: string[]) => parseRunFlags(names.map((name) => join(directory, name)));
+  expect(read("?.yaml", "c.txt")).toMatchObject(files("a.yaml", "b.yaml", "c.txt"));
+  expect(read("[ab].yaml")).toMatchObject(files("a.yaml", "b.yaml"));
+  expect(read("[d].yaml")).toMatchObject(files("[d].yaml"));
+  expect(read("*.yaml", "a.yaml")).toEqual({
+    wrong: `${join(directory, "a.yaml")} appears twice.`,
+  });
+  expect(read("*.json")).toEqual({ wrong: `No file matches ${join(directory, "*.json")}.` });
 });

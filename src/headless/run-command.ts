@@ -1,7 +1,7 @@
 /** `hookyard run`: runs scenario files side by side, prints the results, and sets the exit code. */
 
 import { randomUUID } from "node:crypto";
-import { existsSync, watch } from "node:fs";
+import { existsSync, globSync, watch } from "node:fs";
 import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
@@ -194,8 +194,9 @@ async function shareRun(
     redact: [],
     filter: "",
   });
-  if (isProblem(lines)) return;
-  const written = await writeShare({ file, lines, root, force: true });
+  const written = isProblem(lines)
+    ? { wrong: lines.message }
+    : await writeShare({ file, lines, root, force: true });
   process.stderr.write(`${"wrong" in written ? written.wrong : writtenText(written)}\n`);
 }
 
@@ -303,11 +304,15 @@ export type RunFlags = {
 export function parseRunFlags(args: string[]): RunFlags | "help" | { wrong: string } {
   const read = readFlags(run, args);
   if (read === "help" || "wrong" in read) return read;
-  const { values, positionals: files } = read;
-  if (files.length === 0)
+  const { values, positionals } = read;
+  if (positionals.length === 0)
     return {
       wrong: "hookyard run needs at least one scenario file. hookyard run --help lists all flags.",
     };
+  const found = positionals.map(filesOf);
+  const none = found.findIndex((files) => files.length === 0);
+  if (none !== -1) return { wrong: `No file matches ${positionals[none]}.` };
+  const files = found.flat();
   const twice = files.find((file, index) => files.indexOf(file) !== index);
   if (twice !== undefined) return { wrong: `${twice} appears twice.` };
   if (values.keep && values.watch)
@@ -326,4 +331,9 @@ export function parseRunFlags(args: string[]): RunFlags | "help" | { wrong: stri
     watch: values.watch,
     share: values.share,
   };
+}
+
+/** Shells of Windows pass a pattern on as it is. */
+function filesOf(operand: string): string[] {
+  return /[*?[]/.test(operand) && !existsSync(operand) ? globSync(operand).toSorted() : [operand];
 }

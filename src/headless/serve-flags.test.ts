@@ -88,7 +88,7 @@ test.each([
   ["win32", { APPDATA: "" }, "/home/a/AppData/Roaming/Hookyard"],
   ["win32", { APPDATA: "/roaming" }, "/roaming/Hookyard"],
 ] as const)("on %s with %j the data is in %s", (platform, environment, expected) => {
-  expect(defaultDataDirectory(platform, environment, "/home/a")).toBe(expected);
+  expect(defaultDataDirectory(platform, environment, () => "/home/a")).toBe(expected);
 });
 
 test.each([

@@ -4,14 +4,15 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   copyBrowserLibrary,
+  desktopStampFile,
   fingerprintOfSources,
   moveIn,
   pagesStampFile,
   readStamp,
+  removeAbandoned,
   root,
 } from "./build.ts";
 
-const stampFile = join(root, "out", "desktop-built-from");
 const parts = [
   { name: "renderer", entry: "index.html" },
   { name: "preload", entry: "index.cjs" },
@@ -20,8 +21,9 @@ const parts = [
 
 export async function buildDesktopIfStale(): Promise<void> {
   const fingerprint = fingerprintOfSources();
-  if (fingerprint === readStamp(stampFile)) return;
+  if (fingerprint === readStamp(desktopStampFile)) return;
   process.stderr.write("Building Hookyard's window…\n");
+  removeAbandoned();
   const built = join(root, "out", `desktop-${process.pid}`);
   try {
     const { build } = await import("electron-vite");
@@ -40,7 +42,7 @@ export async function buildDesktopIfStale(): Promise<void> {
   } finally {
     rmSync(built, { recursive: true, force: true });
   }
-  writeFileSync(stampFile, fingerprint);
+  writeFileSync(desktopStampFile, fingerprint);
 }
 
 // `npm run build:desktop`

@@ -8,6 +8,7 @@ import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
   copyFileSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -28,23 +29,40 @@ export const cliFile = join(root, "out", "headless", "cli.js");
 
 const inputs = ["src", "electron.vite.config.ts", "package.json", "package-lock.json"];
 export const pagesStampFile = join(root, "out", "built-from");
+export const desktopStampFile = join(root, "out", "desktop-built-from");
 
 export async function buildIfStale(): Promise<void> {
   const fingerprint = fingerprintOfSources();
   if (fingerprint === readStamp(pagesStampFile)) return;
   process.stderr.write("Building Hookyard…\n");
+  removeAbandoned();
+  // A window may be showing the inspector that was built for it.
+  const hasRenderer = readStamp(desktopStampFile) === fingerprint;
+  const renderer = { output: join(root, "out", "renderer"), entry: "index.html" };
   await Promise.all([
     buildInto({ output: join(root, "out", "headless"), entry: "cli.js", bundle: bundleHeadless }),
-    buildInto({
-      output: join(root, "out", "renderer"),
-      entry: "index.html",
-      bundle: bundleRenderer,
-    }),
+    hasRenderer ? null : buildInto({ ...renderer, bundle: bundleRenderer }),
     buildInto({ output: join(root, "out", "client"), entry: "client.js", bundle: emitClient }),
     buildInto({ output: join(root, "out", "testing"), entry: "testing.js", bundle: bundleTesting }),
     copyBrowserLibrary(),
   ]);
   writeFileSync(pagesStampFile, fingerprint);
+}
+
+/** What builds left that were killed. */
+export function removeAbandoned(out = join(root, "out")): void {
+  for (const name of existsSync(out) ? readdirSync(out) : []) {
+    const pid = Number(/^[a-z]+-(\d+)$/.exec(name)?.[1]);
+    if (pid > 0 && !isRunning(pid)) rmSync(join(out, name), { recursive: true, force: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
 }
 
 /** The published files that the ingest port serves to pages, with their licence. */
@@ -120,8 +138,9 @@ const shownByTesting = ["testing", "scenarios", "contract", "domain"];
  */
 export async function bundleTesting(outDir: string): Promise<void> {
   const entry = join(root, "src", "testing", "testing.ts");
-  await bundleForNode({ outDir, entry, format: "es", file: "library.js" });
-  await bundleForNode({ outDir, entry, format: "cjs", file: "library.cjs" });
+  const plugins = [machineTime];
+  await bundleForNode({ outDir, entry, format: "es", file: "library.js", plugins });
+  await bundleForNode({ outDir, entry, format: "cjs", file: "library.cjs", plugins });
   // Before the library is even linked: it imports what an older Node does not have.
   const refusal =
     'if (Number.parseInt(process.versions.node, 10) < 24) throw new Error("hookyard/testing needs Node 24 or newer; this is " + process.versions.node + ".");';
@@ -143,6 +162,8 @@ export async function bundleTesting(outDir: string): Promise<void> {
   await emit(join(root, "src", "testing", "tsconfig.build.json"), types);
   for (const name of readdirSync(types))
     if (!shownByTesting.includes(name)) rmSync(join(types, name), { recursive: true });
+  // A CommonJS module may not import the types of an ES module. These go with both.
+  writeFileSync(join(types, "package.json"), '{"type":"commonjs"}\n');
 }
 
 type Bundle = {
@@ -199,6 +220,36 @@ const httpWithoutFetch: Plugin = {
   },
 };
 
+const machineTimeModule = "\0machine-time";
+/**
+ * The library for tests keeps the machine's time when a test sets fake timers: it waits for real
+ * sockets.
+ */
+const machineTime: Plugin = {
+  name: "machine-time",
+  resolveId: (id) => (id === machineTimeModule ? id : null),
+  load: (id) =>
+    id === machineTimeModule
+      ? `import timers from "node:timers";
+export const { setTimeout, clearTimeout, setImmediate } = timers;
+export const { Date } = globalThis;`
+      : null,
+  config: () => ({
+    build: {
+      rolldownOptions: {
+        transform: {
+          inject: Object.fromEntries(
+            ["setTimeout", "clearTimeout", "setImmediate", "Date"].map((name) => [
+              name,
+              [machineTimeModule, name] as [string, string],
+            ]),
+          ),
+        },
+      },
+    },
+  }),
+};
+
 /** File by file, with its types. */
 export function emitClient(outDir: string): Promise<void> {
   return emit(join(root, "src", "client", "tsconfig.build.json"), outDir);
@@ -209,18 +260,37 @@ async function emit(project: string, outDir: string): Promise<void> {
   await promisify(execFile)(process.execPath, [tsc, "-p", project, "--outDir", outDir]);
 }
 
+/** A part of a bundle: its name changes with its content. */
+const chunkName = /^[^/\\]+-[\w-]{8}\.c?js$/;
+/** So long a Hookyard may run from a clone that is built meanwhile. */
+const keptMs = 7 * 24 * 60 * 60 * 1000;
+
 /**
  * Each file is replaced in one step, so that two builds of the same sources can do this at the same
- * time.
+ * time. Chunks of earlier builds stay for a while: a program that runs imports some of them late.
  */
 export function moveIn(built: string, output: string, entry: string): void {
   const files = filesIn(built).toSorted((a, b) => Number(a === entry) - Number(b === entry));
+  const earlier = statSync(join(output, entry), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   for (const file of files) {
     mkdirSync(dirname(join(output, file)), { recursive: true });
     renameSync(join(built, file), join(output, file));
   }
+  const isKept = (file: string): boolean =>
+    chunkName.test(file) && statSync(join(output, file)).mtimeMs > earlier - keptMs;
   for (const file of filesIn(output))
-    if (!files.includes(file)) rmSync(join(output, file), { force: true });
+    if (!files.includes(file) && !isKept(file)) rmSync(join(output, file), { force: true });
+}
+
+/** Chunks that nothing of the newest build names: of earlier builds, for programs that still run. */
+export function outdatedIn(output: string): string[] {
+  const files = filesIn(output);
+  const current = new Set(files.filter((file) => !chunkName.test(file)));
+  for (const file of current) {
+    const text = readFileSync(join(output, file), "utf8");
+    for (const other of files) if (text.includes(other)) current.add(other);
+  }
+  return files.filter((file) => !current.has(file));
 }
 
 function filesIn(folder: string): string[] {
@@ -261,5 +331,10 @@ export function readStamp(file: string): string | null {
   }
 }
 
-// `npm run build`
-if (import.meta.main) await buildIfStale();
+// `npm run build`, and what npm runs before it packs.
+if (import.meta.main) {
+  await buildIfStale();
+  if (process.argv.includes("--for-package"))
+    for (const name of ["headless", "testing"])
+      for (const file of outdatedIn(join(root, "out", name))) rmSync(join(root, "out", name, file));
+}

@@ -9,6 +9,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
+import { fingerprintOfSources, pagesStampFile, readStamp } from "./build.ts";
 import { freePorts } from "../../test/support/free-ports.ts";
 
 const start = fileURLToPath(new URL("./start.ts", import.meta.url));
@@ -111,6 +112,29 @@ test.runIf(process.platform === "linux")(
     expect(said.errors.replace("Building Hookyard…\n", "")).toBe(
       "Downloading Electron's runtime, for 20 seconds or less…\n",
     );
+  },
+);
+
+test.runIf(process.platform === "linux")(
+  "where a window opens, the commands are built beside it",
+  async () => {
+    const directory = mkdtempSync(join(tmpdir(), "hookyard-start-"));
+    onTestFinished(() => rmSync(directory, { recursive: true }));
+    writeFileSync(join(directory, "electron"), "#!/bin/sh\necho The window is open.\n", {
+      mode: 0o755,
+    });
+    writeFileSync(join(directory, "nobody.mjs"), "process.getuid = () => 1000;");
+    const { child } = spawnStart([], {
+      ...process.env,
+      DISPLAY: ":0",
+      NODE_OPTIONS: `--import ${join(directory, "nobody.mjs")}`,
+      ELECTRON_OVERRIDE_DIST_PATH: directory,
+    });
+    let output = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+    expect(await once(child, "close")).toEqual([0, null]);
+    expect(output).toBe("The window is open.\n");
+    expect(readStamp(pagesStampFile)).toBe(fingerprintOfSources());
   },
 );
 

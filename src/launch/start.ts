@@ -3,7 +3,7 @@
 import { serve } from "../headless/commands.ts";
 import { helpOf } from "../headless/flags.ts";
 import { buildDesktopIfStale } from "./build-desktop.ts";
-import { root } from "./build.ts";
+import { buildIfStale, root } from "./build.ts";
 import { chooseHost, hasDisplay, type Machine } from "./choose-host.ts";
 import { downloadMs, downloadRuntime, findRuntime, runRuntime } from "./electron-runtime.ts";
 import { endWithNpm } from "./end-with-npm.ts";
@@ -43,7 +43,10 @@ if (chooseHost(machine).host === "desktop-after-download") {
 
 if (chooseHost(machine).host === "desktop" && runtime !== null) {
   await buildDesktopIfStale();
-  const code = await runRuntime({ command: runtime, args: [root, ...flags] });
+  const running = runRuntime({ command: runtime, args: [root, ...flags] });
+  // For `npx hookyard` in this clone. The window does not wait for it.
+  await buildIfStale().catch((error: unknown) => process.stderr.write(`${String(error)}\n`));
+  const code = await running;
   if (code === null) machine.runtime = "broken";
   else process.exitCode = code;
 }

@@ -1,8 +1,7 @@
 /** `app://hookyard/…`: the inspector's built files, and nothing else of the disk. */
 
-import { readFile } from "node:fs/promises";
 import { app, protocol } from "electron";
-import { contentSecurityPolicy, contentTypeOf, pageFilesIn } from "../page-files.ts";
+import { contentSecurityPolicy, pageFilesIn } from "../page-files.ts";
 
 const scheme = "app";
 const host = "hookyard";
@@ -33,14 +32,14 @@ export function registerAppScheme(): void {
 /** `directory` holds the built inspector. */
 export function serveApp(directory: string): void {
   const files = pageFilesIn(directory);
-  protocol.handle(scheme, async (request) => {
+  protocol.handle(scheme, (request) => {
     const file = isPage(request.url) ? files.get(new URL(request.url).pathname) : undefined;
     if (file === undefined)
       return new Response("This path does not exist.", { status: 404, headers });
     if (request.method !== "GET")
       return new Response("This path only accepts GET and HEAD.", { status: 405, headers });
-    return new Response(await readFile(file), {
-      headers: { ...headers, "Content-Type": contentTypeOf(file) },
+    return new Response(file.bytes, {
+      headers: { ...headers, "Content-Type": file.contentType },
     });
   });
 }

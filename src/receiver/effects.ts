@@ -7,6 +7,7 @@
 import { exec } from "node:child_process";
 import { get as getHttp, type IncomingMessage } from "node:http";
 import { get as getHttps } from "node:https";
+import { isNativeError } from "node:util/types";
 import { isDeeperThan, isObject, type Json } from "../domain/json.ts";
 import { lookupWithLoopback } from "../engine/deliver/dial.ts";
 import { monotonic, nextTurn, startTimer } from "../engine/real-time.ts";
@@ -215,10 +216,11 @@ function askCommand(command: string): Promise<string> {
 }
 
 function wordsOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
+  // Jest gives tests other globals than Node's errors have.
+  if (!isNativeError(error)) return String(error);
   // Of an attempt at several addresses, the message is empty.
-  const [first] = error instanceof AggregateError ? error.errors : [];
-  return first instanceof Error ? first.message : error.message;
+  const [first] = "errors" in error && Array.isArray(error.errors) ? error.errors : [];
+  return isNativeError(first) ? first.message : error.message;
 }
 
 type Asking = {

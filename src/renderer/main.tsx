@@ -3,6 +3,7 @@
 import { createRoot } from "react-dom/client";
 import { portRequest } from "../contract/port-messages.ts";
 import { App } from "./app.tsx";
+import { readKept, writeKept } from "./kit/kept.ts";
 import { useStory } from "./stores/story.ts";
 import { createHttpTransport } from "./transport/http.ts";
 import { createPortTransport } from "./transport/port.ts";
@@ -15,10 +16,10 @@ import "./kit/kit.css";
 function takeToken(): string {
   const given = /^#token=([\w-]+)/.exec(window.location.hash)?.[1];
   if (given !== undefined) {
-    window.sessionStorage.setItem("hookyard.token", given);
+    writeKept("hookyard.token", given, "sessionStorage");
     window.history.replaceState(null, "", "#/live");
   }
-  return window.sessionStorage.getItem("hookyard.token") ?? "";
+  return given ?? readKept("hookyard.token", "sessionStorage") ?? "";
 }
 
 /** The page is there already when the address with a new token is opened in its tab. */

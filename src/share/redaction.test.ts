@@ -212,13 +212,20 @@ test("a file leaves out what was removed while it was written", async () => {
   expect(isProblem(lines)).toBe(false);
 });
 
-test("a file that replaces another one can be read by its owner only", async () => {
+test("a file that replaces another one can be read by its owner only, and a page needs a built inspector", async () => {
   const { share } = await startShop();
   const directory = mkdtempSync(join(tmpdir(), "hookyard-share-test-"));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const file = join(directory, "a.hookyard");
   writeFileSync(file, "open to all", { mode: 0o644 });
   const lines = (await share()).split("\n");
+  // Not a page: a clone has no inspector before its first build.
+  expect(
+    await writeShare({ file: join(directory, "a.html"), lines, root: directory, force: true }),
+  ).toEqual({
+    wrong:
+      "There is no built inspector to put into a page: npm run build makes it. NAME.hookyard needs none.",
+  });
   const written = await writeShare({ file, lines, root: "", force: true });
   expect(written).toMatchObject({ file, messages: 0 });
   expect(statSync(file).mode & 0o777).toBe(0o600);

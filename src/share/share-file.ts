@@ -5,7 +5,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
@@ -254,6 +254,14 @@ export async function shareBytes(
   return as === "hookyard" ? data : Buffer.from(sharePage(data, pages));
 }
 
+const noInspector =
+  "There is no built inspector to put into a page: npm run build makes it. NAME.hookyard needs none.";
+
+/** A clone has none before its first build. */
+function hasInspector(pages: string | null): boolean {
+  return pages !== null && existsSync(join(pages, "index.html"));
+}
+
 /** The calls of the control API that write one. */
 export function createShareHandlers({
   api,
@@ -276,8 +284,7 @@ export function createShareHandlers({
       return { writing };
     },
     "shares.write": async ({ as, filter, ids, redact, secrets }) => {
-      if (as === "html" && pages === null)
-        return problem(400, "invalid", "This Hookyard has no inspector to put into a page.");
+      if (as === "html" && !hasInspector(pages)) return problem(400, "invalid", noInspector);
       if (writing !== null)
         return problem(409, "share_busy", "Another share file is being written. Wait until it is.");
       const current = { done: 0, total: ids?.length ?? 0, isCancelled: false };
@@ -382,7 +389,9 @@ export async function writeShare({
   ...place
 }: Place & { lines: readonly string[]; root: string }): Promise<Written | { wrong: string }> {
   const pages = join(root, "out", "renderer");
-  const content = await shareBytes(lines, shareForm(place.file), pages);
+  const form = shareForm(place.file);
+  if (form === "html" && !hasInspector(pages)) return { wrong: noInspector };
+  const content = await shareBytes(lines, form, pages);
   return writeShareBytes({ ...place, content, messages: messagesIn(lines) });
 }
 

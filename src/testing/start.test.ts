@@ -94,6 +94,8 @@ describe("hookyard/testing", () => {
     await hookyard.change({ endpoints: { Receiver: [{ status: 200 }] } });
     await hookyard.retry({ state: "cancelled" });
     await hookyard.expect({ deliveries: { state: "delivered", attempts: 2 } });
+    await hookyard.change({ sources: { App: { writeKey: "next-key" } } });
+    expect(hookyard.writeKey("App")).toBe("next-key");
     await hookyard.post("{", { from: "App", answers: 400 });
     await expect(hookyard.post("{", { from: "App" })).rejects.toThrow("Request 1 was answered 400");
   });

@@ -100,8 +100,8 @@ export async function start(setup: Setup = {}): Promise<Hookyard> {
     const session = await startSession(pipeline, read);
     if ("problem" in session) throw new Error(session.problem.message);
     const { ingestUrl } = await pipeline.call("about.get", {});
-    const writeKeys = await writeKeysOf(session);
-    return createHookyard({ setup, session, ingestUrl, writeKeys, stop: () => pipeline.stop() });
+    const keys = await writeKeysOf(session);
+    return createHookyard({ setup, session, ingestUrl, keys, stop: () => pipeline.stop() });
   } catch (error) {
     await pipeline.stop();
     throw error;
@@ -117,11 +117,12 @@ type Parts = {
   setup: Setup;
   session: Session;
   ingestUrl: string;
-  writeKeys: ReadonlyMap<string, string>;
+  keys: Map<string, string>;
   stop(): Promise<void>;
 };
 
-function createHookyard({ setup, session, ingestUrl, writeKeys, stop }: Parts): Hookyard {
+function createHookyard({ setup, session, ingestUrl, keys, stop }: Parts): Hookyard {
+  let writeKeys = keys;
   let stopped: Promise<void> | null = null;
   /** Since the start; what later steps may name. */
   let made: Pick<Setup, "audiences" | "computedTraits"> = {
@@ -153,7 +154,10 @@ function createHookyard({ setup, session, ingestUrl, writeKeys, stop }: Parts): 
     send: (message, options = {}) => take({ send: message, ...options }),
     post: (body, options = {}) => take({ post: body, ...options }),
     advance: (how) => take({ advance: how }),
-    change: (change) => take({ change }),
+    async change(change) {
+      await take({ change });
+      writeKeys = await writeKeysOf(session);
+    },
     async create(things) {
       await take({ create: things });
       made = {

@@ -78,6 +78,29 @@ describe("a share file", () => {
     expect(wrong).toEqual([]);
   });
 
+  test("is shown by a browser that refuses to keep anything for a page", async ({
+    browser,
+    inspector,
+  }) => {
+    await failing(inspector);
+    const file = join(directory(), "failure.html");
+    writeFileSync(file, await shareBytes(await shareOf(inspector), "html", pages));
+    const page = await browser.newPage();
+    onTestFinished(() => page.close());
+    const wrong: string[] = [];
+    page.on("pageerror", (error) => wrong.push(error.message));
+    await page.addInitScript(`for (const name of ["localStorage", "sessionStorage"])
+      Object.defineProperty(window, name, { get() { throw new DOMException("refused", "SecurityError"); } });`);
+    await page.goto(pathToFileURL(file).href);
+    await livePage(page).rows.filter({ hasText: "ada" }).click();
+    await page.getByRole("region", { name: "Message details" }).getByText("503").first().waitFor();
+    await framePage(page).viewLink("Flow").click();
+    await flowPage(page).failing.waitFor();
+    await page.keyboard.press("l");
+    await flowPage(page).rows.first().waitFor();
+    expect(wrong).toEqual([]);
+  });
+
   test("is exported by the palette and the menus: which messages, as what, and what is left out", async ({
     open,
     inspector,

@@ -10,6 +10,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -22,6 +23,7 @@ import { isBuilt } from "../support/program.ts";
 
 const project = mkdtempSync(join(tmpdir(), "hookyard-package-"));
 const installed = join(project, "node_modules");
+const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
 
 beforeAll(async () => {
   const out = join(installed, "hookyard", "out");
@@ -70,6 +72,26 @@ describe("the built library for tests", () => {
     });
   });
 
+  test.each([
+    ["faked.mjs", `import { start } from "hookyard/testing"; import timers from "node:timers";`],
+    [
+      "faked.cjs",
+      `const { start } = require("hookyard/testing"), timers = require("node:timers");`,
+    ],
+  ])(
+    "keeps the machine's time and network in %s, where a test replaces them",
+    async (file, text) => {
+      // As fake timers do it, and a stub of `fetch`.
+      const replaced = `
+for (const name of ["setTimeout", "setInterval", "setImmediate"]) timers[name] = globalThis[name] = () => 0;
+globalThis.Date = class extends Date { constructor(...at) { super(...(at.length > 0 ? at : [0])); } static now() { return 0; } };
+globalThis.fetch = () => { throw new Error("no network"); };
+`;
+      writeFileSync(join(project, file), `${text}${replaced}${body}`);
+      expect(await run([file])).toEqual({ code: 0, out: expect.stringMatching(/^done \d/) });
+    },
+  );
+
   test("brings types that know every member", async () => {
     const options = {
       strict: true,
@@ -100,13 +122,32 @@ const hookyard = await start({ destination: {} });
 await hookyard.expect({ deliveries: { stat: "delivered" } });
 `,
     );
-    const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
     const { code, out } = await run([compiler, "-p", "."]);
     expect(code).toBe(1);
     expect(out).not.toContain("good.mts");
     expect(out).toContain("'destination' does not exist");
     expect(out).toContain("'stat' does not exist");
   });
+});
+
+test("a project of CommonJS modules has the types for require", async () => {
+  writeFileSync(
+    join(project, "good.cts"),
+    `import { start, type Hookyard } from "hookyard/testing";
+export const begin = (): Promise<Hookyard> => start({ sources: { Shop: { mode: "production" } } });
+`,
+  );
+  const options = "--strict --module node16 --target es2024 --lib es2024 --types node --noEmit";
+  expect(await run([compiler, ...options.split(" "), "--ignoreConfig", "good.cts"])).toEqual({
+    code: 0,
+    out: "",
+  });
+  // For `moduleResolution: node10`, which does not read `exports`.
+  const { typesVersions } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+    typesVersions: { "*": Record<string, string[]> };
+  };
+  for (const file of Object.values(typesVersions["*"]).flat())
+    expect(existsSync(join(installed, "hookyard", file)), file).toBe(true);
 });
 
 test("the built client library sends from a plain program, and its types are there", async () => {

@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { parseTarget } from "./dial.ts";
 import type { Target } from "./dial.ts";
@@ -66,6 +67,14 @@ describe("the outcome", () => {
       socketFailure(new AggregateError(errors.slice(0, 1)), target, "connecting", progress).error
         .code,
     ).toBe("ENETUNREACH");
+  });
+
+  test("is the same for errors with other globals, as Node's errors are in jest", () => {
+    const raised = runInNewContext(
+      `new AggregateError(["ENETUNREACH", "ECONNREFUSED"].map((code) => Object.assign(new Error(code), { code })))`,
+    ) as AggregateError;
+    for (const error of [raised, raised.errors[1]])
+      expect(socketFailure(error, target, "connecting", progress).error.code).toBe("ECONNREFUSED");
   });
 
   test.each([

@@ -4,6 +4,7 @@
  */
 
 import { createHmac } from "node:crypto";
+import { isNativeError } from "node:util/types";
 import type { Phase, RecordedResponse } from "../ports.ts";
 import type { Target } from "./dial.ts";
 
@@ -175,13 +176,15 @@ export function deadlineFailure(
   };
 }
 
-/** Of the errors of several addresses, the first that is not a missing route. */
+/**
+ * Of the errors of several addresses, the first that is not a missing route. Node's errors are no
+ * `instanceof Error` where jest has loaded this file: it gives tests other globals.
+ */
 function mostSpecific(raised: unknown): Error {
-  if (raised instanceof AggregateError) {
-    const errors = raised.errors.filter((error) => error instanceof Error);
-    return errors.find((error) => !noRoute.has(codeOf(error))) ?? errors[0] ?? raised;
-  }
-  return raised instanceof Error ? raised : new Error(String(raised));
+  if (!isNativeError(raised)) return new Error(String(raised));
+  if (!("errors" in raised) || !Array.isArray(raised.errors)) return raised;
+  const errors = raised.errors.filter(isNativeError);
+  return errors.find((error) => !noRoute.has(codeOf(error))) ?? errors[0] ?? raised;
 }
 
 const noRoute = new Set(["ENETUNREACH", "EHOSTUNREACH", "EADDRNOTAVAIL", "EAFNOSUPPORT"]);

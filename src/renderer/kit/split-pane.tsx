@@ -4,6 +4,7 @@
  */
 
 import { Fragment, useRef, useState, type ReactNode } from "react";
+import { readKept, writeKept } from "./kept.ts";
 
 const stepPx = 16;
 
@@ -27,16 +28,13 @@ export function SplitPane({
   label: string;
 }) {
   const key = `hookyard.split.${name}`;
-  const [width, setWidth] = useState<number | null>(
-    () => Number(window.localStorage.getItem(key)) || null,
-  );
+  const [width, setWidth] = useState<number | null>(() => Number(readKept(key)) || null);
   const root = useRef<HTMLDivElement>(null);
 
   const keep = (next: number | null): void => {
     const limited = next === null ? null : Math.round(Math.min(max, Math.max(min, next)));
     setWidth(limited);
-    if (limited === null) window.localStorage.removeItem(key);
-    else window.localStorage.setItem(key, String(limited));
+    writeKept(key, limited === null ? null : String(limited));
   };
   const current = (): number =>
     (root.current?.lastElementChild as HTMLElement | null)?.offsetWidth ?? min;

@@ -5,6 +5,7 @@
 import { useEffect } from "react";
 import { create, type StoreApi, type UseBoundStore } from "zustand";
 import { unmasked } from "../transport/secrets.ts";
+import { readKept, writeKept } from "../kit/kept.ts";
 
 export type Saved<Draft> = {
   /** What is saved, or what a new one begins with. */
@@ -54,12 +55,9 @@ export function draftStore<Draft>(
   const use = create<DraftStore<Draft>>()((set, get) => {
     const write = (to: string, drafts: Readonly<Record<string, Draft>>): void => {
       if (isAside) return;
-      try {
-        const kept = Object.entries(drafts).map(([id, draft]) => [id, unmasked(stored(draft))]);
-        window.sessionStorage.setItem(to, JSON.stringify(Object.fromEntries(kept)));
-      } catch {
-        // Without room they live as long as the page.
-      }
+      const kept = Object.entries(drafts).map(([id, draft]) => [id, unmasked(stored(draft))]);
+      // Without room they live as long as the page.
+      writeKept(to, JSON.stringify(Object.fromEntries(kept)), "sessionStorage");
     };
     const store = (
       drafts: DraftStore<Draft>["drafts"],
@@ -93,7 +91,7 @@ export function draftStore<Draft>(
 
 function storedDrafts<Draft>(key: string): Readonly<Record<string, Draft>> {
   try {
-    const drafts: unknown = JSON.parse(window.sessionStorage.getItem(key) ?? "{}");
+    const drafts: unknown = JSON.parse(readKept(key, "sessionStorage") ?? "{}");
     return typeof drafts === "object" && drafts !== null ? (drafts as Record<string, Draft>) : {};
   } catch {
     return {};

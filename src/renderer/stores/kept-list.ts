@@ -1,5 +1,7 @@
 /** Lists that stay in this browser. Its other tabs read and change the same ones. */
 
+import { readKept, writeKept } from "../kit/kept.ts";
+
 type KeptList<Item> = {
   read(): readonly Item[];
   change(edit: (items: readonly Item[]) => readonly Item[]): void;
@@ -18,7 +20,7 @@ export function keptList<Item>(
   const read = (): readonly Item[] => {
     if (unkept !== null) return unkept;
     try {
-      const value: unknown = JSON.parse(window.localStorage.getItem(key) ?? "[]");
+      const value: unknown = JSON.parse(readKept(key) ?? "[]");
       return Array.isArray(value) ? value.flatMap((each) => itemOf(each) ?? []) : [];
     } catch {
       return [];
@@ -31,12 +33,7 @@ export function keptList<Item>(
     read,
     change(edit) {
       const items = edit(read());
-      try {
-        window.localStorage.setItem(key, JSON.stringify(items));
-        unkept = null;
-      } catch {
-        unkept = items;
-      }
+      unkept = writeKept(key, JSON.stringify(items)) ? null : items;
       show(items, unkept !== null);
     },
   };

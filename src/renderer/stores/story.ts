@@ -14,6 +14,7 @@ import { holdReads, whenFresh } from "./live-data.ts";
 import { usePlace, type View } from "./place.ts";
 import { usePresenter } from "./presenter.ts";
 import { CallError } from "../transport/call-error.ts";
+import { readKept, writeKept } from "../kit/kept.ts";
 
 /** At speed 1 a scene stays until its caption was read aloud and its picture looked at. */
 const leastSceneMs = 9000;
@@ -30,7 +31,7 @@ type Kept = {
 
 function keptStory(): Kept | null {
   try {
-    return JSON.parse(window.sessionStorage.getItem(key) ?? "null") as Kept | null;
+    return JSON.parse(readKept(key, "sessionStorage") ?? "null") as Kept | null;
   } catch {
     return null;
   }
@@ -123,7 +124,7 @@ export const useStory = create<StoryStore>()((set, get) => {
     const drafts = setDraftsAside();
     comeBack = () => {
       comeBack = () => undefined;
-      window.sessionStorage.removeItem(key);
+      writeKept(key, null, "sessionStorage");
       showPipeline(null);
       useToast.getState().hide();
       drafts();
@@ -131,7 +132,7 @@ export const useStory = create<StoryStore>()((set, get) => {
       usePlace.getState().go(from);
     };
     const kept: Kept = { id: story.id, from, wasPresenting };
-    window.sessionStorage.setItem(key, JSON.stringify(kept));
+    writeKept(key, JSON.stringify(kept), "sessionStorage");
     showPipeline(story.id);
     // Its Undo is of the other pipeline.
     useToast.getState().hide();
@@ -187,7 +188,7 @@ export const useStory = create<StoryStore>()((set, get) => {
         await enter(await call("stories.get", { id: kept.id }), kept);
       } catch {
         // It has ended, or Hookyard was started again.
-        window.sessionStorage.removeItem(key);
+        writeKept(key, null, "sessionStorage");
       }
     },
     go: (to) => void move(to, false),

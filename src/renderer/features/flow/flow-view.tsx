@@ -26,6 +26,7 @@ import { type Drawing, isMany, mapLayout, type Room } from "./map-layout.ts";
 import { useFlow } from "./use-flow.ts";
 import "./flow.css";
 import "./flow-map.css";
+import { readKept, writeKept } from "../../kit/kept.ts";
 
 const shapeKey = "hookyard.flow.shape";
 
@@ -106,12 +107,10 @@ export function FlowView() {
 }
 
 function useShape() {
-  const [shape, setShape] = useState<Shape>(() =>
-    window.localStorage.getItem(shapeKey) === "list" ? "list" : "map",
-  );
+  const [shape, setShape] = useState<Shape>(() => (readKept(shapeKey) === "list" ? "list" : "map"));
   const choose = (next: Shape): void => {
     setShape(next);
-    window.localStorage.setItem(shapeKey, next);
+    writeKept(shapeKey, next);
   };
   const [toMap, toList] = [() => choose("map"), () => choose("list")];
   useKeys({ m: toMap, l: toList });

@@ -11,17 +11,18 @@ import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { unmasked } from "../../transport/secrets.ts";
 import { type CheckDraft, type CheckFields, emptyCheck, withUrl } from "./check-draft.ts";
+import { readKept, writeKept } from "../../kit/kept.ts";
 
 const key = "hookyard.check";
 
 /** All but the secret survives a reload. */
 export const useCheckForm = create<CheckDraft>()(() => ({ ...emptyCheck, ...stored() }));
-useCheckForm.subscribe(({ secret: _, ...form }) =>
-  window.sessionStorage.setItem(key, JSON.stringify(unmasked(form))),
-);
+useCheckForm.subscribe(({ secret: _, ...form }) => {
+  writeKept(key, JSON.stringify(unmasked(form)), "sessionStorage");
+});
 
 function stored(): Partial<CheckDraft> {
-  return JSON.parse(window.sessionStorage.getItem(key) ?? "{}") as Partial<CheckDraft>;
+  return JSON.parse(readKept(key, "sessionStorage") ?? "{}") as Partial<CheckDraft>;
 }
 
 /** Fills the form from `?destination=…&webhook=…`, where a webhook's menu leads. */

@@ -17,6 +17,7 @@ import { ParitySection } from "./parity-section.tsx";
 import { DeliverySection, IngestSection, StoreSection } from "./pipeline-sections.tsx";
 import { RetryProfilesSection } from "./retry-profiles-section.tsx";
 import "./settings.css";
+import { readKept, writeKept } from "../../kit/kept.ts";
 
 export const settingsSections = [
   {
@@ -203,8 +204,7 @@ type Theme = (typeof themes)[number];
 
 const key = "hookyard.theme";
 
-const kept = (): Theme =>
-  themes.find((theme) => theme === window.localStorage.getItem(key)) ?? "system";
+const kept = (): Theme => themes.find((theme) => theme === readKept(key)) ?? "system";
 
 function show(theme: Theme): void {
   if (theme === "system") delete document.documentElement.dataset["theme"];
@@ -214,7 +214,7 @@ function show(theme: Theme): void {
 const useTheme = create<{ theme: Theme; choose(theme: Theme): void }>()((set) => ({
   theme: kept(),
   choose(theme) {
-    window.localStorage.setItem(key, theme);
+    writeKept(key, theme);
     show(theme);
     set({ theme });
   },

@@ -3,6 +3,7 @@
 import { create } from "zustand";
 import { Choice } from "../../kit/controls.tsx";
 import type { ScaleName } from "./timeline-axis.ts";
+import { readKept, writeKept } from "../../kit/kept.ts";
 
 const scales: readonly ScaleName[] = ["log", "linear", "compact"];
 
@@ -35,9 +36,9 @@ type ScaleStore = { scale: ScaleName; setScale(scale: ScaleName): void };
 
 /** One choice for every timeline, kept for the next visit. */
 const useScaleStore = create<ScaleStore>()((set) => ({
-  scale: scales.find((each) => each === window.localStorage.getItem(key)) ?? "log",
+  scale: scales.find((each) => each === readKept(key)) ?? "log",
   setScale(scale) {
-    window.localStorage.setItem(key, scale);
+    writeKept(key, scale);
     set({ scale });
   },
 }));

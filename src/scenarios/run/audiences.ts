@@ -1,7 +1,7 @@
 /** Who is in the audiences of a scenario, by the values that were sent to receivers. */
 
+import type { MessageDetailsAnswer } from "../../contract/messages.ts";
 import { isObject, type Json } from "../../domain/json.ts";
-import type { SeenMessage } from "./history.ts";
 import type { ScenarioPipeline } from "./pipeline.ts";
 
 /**
@@ -10,6 +10,14 @@ import type { ScenarioPipeline } from "./pipeline.ts";
  */
 type Notice = { at: number; ordinal: number; userId: string; change: "in" | "out" | "gone" };
 
+/** What tells of an audience in a message. */
+type Telling = {
+  ordinal: number;
+  at: number;
+  source: string;
+  details: Pick<MessageDetailsAnswer, "id" | "userId" | "raw">;
+};
+
 export type AudienceName = { name: string; key: string; createdAt: string };
 
 export type SeenAudience = {
@@ -17,13 +25,13 @@ export type SeenAudience = {
   at: number;
   name: string;
   notices: Notice[];
-  messages: SeenMessage[];
+  messages: Telling[];
 };
 
 export async function readAudiences(
   pipeline: ScenarioPipeline,
   audiences: readonly AudienceName[],
-  messages: readonly SeenMessage[],
+  messages: readonly Telling[],
 ): Promise<SeenAudience[]> {
   if (audiences.length === 0) return [];
   const gone = await readDeletions(pipeline, messages);
@@ -58,7 +66,7 @@ const maxDeletions = 1000;
 
 async function readDeletions(
   pipeline: ScenarioPipeline,
-  messages: readonly SeenMessage[],
+  messages: readonly Telling[],
 ): Promise<Notice[]> {
   const { items } = await pipeline.call("deletions.list", { limit: maxDeletions });
   const ordinals = new Map(messages.map(({ ordinal, details }) => [details.id, ordinal]));
@@ -75,7 +83,7 @@ async function readDeletions(
 }
 
 /** Of an identify or a track. */
-function valueOf({ details: { raw } }: SeenMessage, key: string): Json | undefined {
+function valueOf({ details: { raw } }: Telling, key: string): Json | undefined {
   const message = typeof raw === "string" ? (JSON.parse(raw) as Json) : null;
   if (!isObject(message)) return undefined;
   const values = message["type"] === "track" ? message["properties"] : message["traits"];

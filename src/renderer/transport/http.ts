@@ -67,6 +67,8 @@ export function createHttpTransport({ token }: { token: string }): Transport {
       try {
         const response = await fetch(url, {
           method,
+          // Chromium lets a request wait for others to the same address that are in its cache.
+          cache: "no-store",
           headers:
             body === undefined ? headers : { ...headers, "Content-Type": "application/json" },
           ...(body === undefined ? {} : { body: JSON.stringify(body) }),

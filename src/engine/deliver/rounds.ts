@@ -226,6 +226,7 @@ export class Rounds {
     const { lanes, recorder } = this.#options;
     const unstarted = new Set<Round>();
     for (const [id, waiting] of this.#inLane) {
+      if (waiting.size === 0) continue;
       const outdated = [...waiting].filter(([round]) => this.#isOutdated(round, id));
       if (outdated.length === 0) continue;
       lanes.of(id).remove(new Set(outdated.map(([, task]) => task)));

@@ -17,11 +17,14 @@ test("webhooks that are repeated as shown keep their credentials, also with a ne
 }) => {
   const { id } = await app.destination([], {
     webhooks: [
-      { url: "http://a.example/?token=t1", headers: { Authorization: "one", "X-Team": "a" } },
-      { url: "http://b.example/", headers: { Authorization: "two" } },
+      {
+        url: "http://a.example/?token=token-1",
+        headers: { Authorization: "secret-one", "X-Team": "a" },
+      },
+      { url: "http://b.example/", headers: { Authorization: "secret-two" } },
     ],
   });
-  expect(await use("show", { id })).not.toMatch(/t1|one|two/);
+  expect(await use("show", { id })).not.toMatch(/token-1|secret-/);
   const headers = { authorization: "left-out" };
   const changed = await use("configure", {
     kind: "destination",
@@ -37,9 +40,9 @@ test("webhooks that are repeated as shown keep their credentials, also with a ne
   expect(changed).toContain("Changed");
   expect(await app.call("destinations.get", { id })).toMatchObject({
     webhooks: [
-      { url: "http://a.example:8080/new", headers: { authorization: "one", "X-Team": "b" } },
-      { url: "http://b.example/", headers: { authorization: "two" } },
-      { url: "http://a.example/?token=t1", headers: { authorization: "one" } },
+      { url: "http://a.example:8080/new", headers: { authorization: "secret-one", "X-Team": "b" } },
+      { url: "http://b.example/", headers: { authorization: "secret-two" } },
+      { url: "http://a.example/?token=token-1", headers: { authorization: "secret-one" } },
     ],
   });
 
@@ -60,33 +63,33 @@ test("mappings keep theirs by name, and steps by their URL", async ({ agent: { a
     kind: "webhooks-actions",
     name: "Actions",
     sourceIds: [source.id],
-    mappings: [mapping("First", "k1"), mapping("Second", "k2")],
+    mappings: [mapping("First", "secret-k1"), mapping("Second", "secret-k2")],
   });
-  expect(await use("show", { id, maxBytes: 100_000 })).not.toMatch(/k1|k2/);
+  expect(await use("show", { id, maxBytes: 100_000 })).not.toMatch(/secret-/);
   const mappings = [{ ...mapping("Second", "left-out"), url: "http://x.example/new" }];
   await use("configure", { kind: "destination", id, changes: { mappings } });
   expect((await app.call("destinations.get", { id })).mappings).toMatchObject([
-    { url: "http://x.example/new", headers: mapping("Second", "k2").headers },
+    { url: "http://x.example/new", headers: mapping("Second", "secret-k2").headers },
   ]);
 
   const endpoint = await app.call("endpoints.create", {
     name: "In front",
     steps: [
-      { do: "answer", status: 200, headers: { "Set-Cookie": "c1" } },
-      { do: "forward", to: "http://user:p1@x.example/" },
+      { do: "answer", status: 200, headers: { "Set-Cookie": "secret-c1" } },
+      { do: "forward", to: "http://user:secret-p1@x.example/" },
     ],
   });
   const shown = await use("show", { id: endpoint.id });
   expect(shown).toContain("http://left-out:left-out@x.example/");
-  expect(shown).not.toMatch(/c1|p1/);
+  expect(shown).not.toMatch(/secret-/);
   const steps = [
     { do: "forward", to: "http://left-out:left-out@x.example/" },
     { do: "answer", status: 201, headers: { "Set-Cookie": "left-out" } },
   ];
   await use("configure", { kind: "endpoint", id: endpoint.id, changes: { steps } });
   expect((await app.call("endpoints.get", { id: endpoint.id })).steps).toMatchObject([
-    { to: "http://user:p1@x.example/" },
-    { status: 201, headers: { "Set-Cookie": "c1" } },
+    { to: "http://user:secret-p1@x.example/" },
+    { status: 201, headers: { "Set-Cookie": "secret-c1" } },
   ]);
 });
 
@@ -119,7 +122,7 @@ test("a mapping whose URL each event gives gets no credential of another, and ke
     kind: "webhooks-actions",
     name: "Actions",
     sourceIds: [],
-    mappings: [mapping("First", url, "k1")],
+    mappings: [mapping("First", url, "secret-k1")],
   });
   const configured = (...mappings: object[]): Promise<string> =>
     use("configure", { kind: "destination", id, changes: { mappings } });
@@ -132,7 +135,7 @@ test("a mapping whose URL each event gives gets no credential of another, and ke
     "Changed",
   );
   expect((await app.call("destinations.get", { id })).mappings).toMatchObject([
-    { method: "PUT", headers: { Authorization: "k1" } },
+    { method: "PUT", headers: { Authorization: "secret-k1" } },
   ]);
 });
 
@@ -145,11 +148,11 @@ test("a step that moves up because another is removed keeps its cookie", async (
   });
   const { id } = await app.call("endpoints.create", {
     name: "Answers",
-    steps: [step(200, "c1"), step(201, "c2")],
+    steps: [step(200, "secret-c1"), step(201, "secret-c2")],
   });
   const changes = { steps: [step(201, "left-out")] };
   expect(await use("configure", { kind: "endpoint", id, changes })).toContain("Changed");
   expect((await app.call("endpoints.get", { id })).steps).toMatchObject([
-    { status: 201, headers: { "Set-Cookie": "c2" } },
+    { status: 201, headers: { "Set-Cookie": "secret-c2" } },
   ]);
 });

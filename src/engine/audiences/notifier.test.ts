@@ -257,7 +257,7 @@ test("an address that comes with an anonymous profile gets the user's values at 
     reason: "new_identifier",
     sentence: "ada is in Buyers, and the user has a new email address, a1@x.",
   });
-  // The profile becomes the user's, whom the list has without one.
+  // The list names a user who has no profile yet; this becomes theirs.
   await app.send(["bob"], known("b1", {}));
   expect(reached(app.sent())).toEqual(['bob by "b1@x" {"staff":true}']);
   // The value changes with the profile, so all addresses get it.

@@ -126,7 +126,7 @@ test("whoever adopts at the same time waits for the same work, and an adoption t
   expect([one.commits, one.accepted()]).toEqual([[50, 10], items]);
 });
 
-test("what is accepted by now is committed with the last part of its request, and the next one is checked anew", async () => {
+test("what is accepted by now is committed with the last part of its request, and the next one is checked again", async () => {
   const one = start();
   for (let nth = 0; nth < 2; nth += 1) one.keep(batchOf(events(60)));
   const adopted = one.adopt(writeKey);

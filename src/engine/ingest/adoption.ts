@@ -99,8 +99,8 @@ export function createAdoption({
       return running;
     },
     /**
-     * Resolves when the requests that are being accepted now are committed, or have failed: later
-     * ones are checked anew, with who is suppressed by then.
+     * Resolves when the requests that are being accepted now are committed, or have failed. Later
+     * ones are checked against the users who are suppressed by then.
      */
     async committed(): Promise<void> {
       await Promise.allSettled(accepting.values());

@@ -11,7 +11,7 @@ import { callNamed } from "../contract/contract.ts";
 import { changeStream, type ChangeAnswer } from "../contract/events.ts";
 import { startTimer } from "../engine/real-time.ts";
 import { typedCalls, type ScenarioPipeline } from "../scenarios/run/pipeline.ts";
-import { runningIn } from "./running.ts";
+import { runningIn, type Host } from "./running.ts";
 
 /** The message says what to do. */
 export class NoHookyard extends Error {
@@ -21,6 +21,8 @@ export class NoHookyard extends Error {
 export type Connection = ScenarioPipeline & {
   uiUrl: string;
   token: string;
+  /** Null for one that is named by its address. */
+  host: Host | null;
   /**
    * Resolves when the stream has begun: what changes from then on is in it. It goes on after a cut
    * with a `resync`, and throws when no Hookyard answers any more.
@@ -54,7 +56,7 @@ const anotherProgram = ({ uiUrl }: Place): NoHookyard =>
     `${uiUrl} does not accept the token of this data directory: another program listens there.`,
   );
 
-type Place = { uiUrl: string; token: string; pid: number | null };
+type Place = { uiUrl: string; token: string; pid: number | null; host: Host | null };
 
 function placeOf(data: string, environment: NodeJS.ProcessEnv): Place {
   const url = environment["HOOKYARD_URL"] || null;
@@ -71,7 +73,7 @@ function placeOf(data: string, environment: NodeJS.ProcessEnv): Place {
       throw new NoHookyard(
         "HOOKYARD_URL needs HOOKYARD_TOKEN beside it: the token of the address that hookyard serve printed.",
       );
-    return { uiUrl: url.replace(/\/$/, ""), token, pid: null };
+    return { uiUrl: url.replace(/\/$/, ""), token, pid: null, host: null };
   }
   if (data === ":memory:")
     throw new NoHookyard(
@@ -85,7 +87,7 @@ function placeOf(data: string, environment: NodeJS.ProcessEnv): Place {
 }
 
 function connectionTo(place: Place): Connection {
-  const { uiUrl, token, pid } = place;
+  const { uiUrl, token, pid, host } = place;
   const noAnswer = (): NoHookyard =>
     new NoHookyard(
       pid === null
@@ -124,6 +126,7 @@ function connectionTo(place: Place): Connection {
     ...calls,
     uiUrl,
     token,
+    host,
     async changes() {
       const open = async (): Promise<IncomingMessage> => {
         const response = await ask("GET", changeStream.path);

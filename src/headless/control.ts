@@ -54,13 +54,18 @@ export async function startControl({
   };
 }
 
+const places = {
+  headless: "hookyard serve",
+  desktop: "in its window",
+  agent: "hookyard mcp",
+} satisfies Record<Host, string>;
+
 /** For whoever wanted to start a second one. */
 export function whoHasData({ dataDir, message }: DataInUse): string {
   const running = runningIn(dataDir);
   if (running === null) return message;
   const { host, pid, uiUrl } = running;
-  const where = host === "desktop" ? "in its window" : "hookyard serve";
-  return `The data in ${dataDir} is in use by a running Hookyard (${where}, process ${pid}, ${uiUrl}). hookyard open shows it. To start another one, choose another --data directory.`;
+  return `The data in ${dataDir} is in use by a running Hookyard (${places[host]}, process ${pid}, ${uiUrl}). hookyard open shows it. To start another one, choose another --data directory.`;
 }
 
 /** Opens the inspector of the one that has the data instead. False when it cannot be found. */

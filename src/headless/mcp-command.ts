@@ -20,7 +20,7 @@ import { parseServeFlags, tracesTo, type ServePorts } from "./serve-flags.ts";
 import { enlargeThreadPool } from "./thread-pool.ts";
 
 type Options = { root: string; version: string };
-type Hookyard = Answering & { stop(): Promise<void> };
+type Hookyard = Answering & { uiUrl: string; token: string; stop(): Promise<void> };
 
 export async function mcpCommand({
   args,
@@ -38,7 +38,7 @@ export async function mcpCommand({
   process.on("uncaughtException", report);
   process.on("unhandledRejection", report);
   try {
-    const hookyard = (await joinRunning(data)) ?? (await startOrJoin(data, options));
+    const hookyard = (await joinRunning(data, options)) ?? (await startOrJoin(data, options));
     const asked = whenAskedToStop();
     const streams = { input: process.stdin, output: process.stdout };
     await Promise.race([serveLines(streams, hookyard), asked]);
@@ -51,13 +51,29 @@ export async function mcpCommand({
 }
 
 /** Null when none runs. One that is named by its address has to. */
-async function joinRunning(data: string): Promise<Hookyard | null> {
+async function joinRunning(data: string, options: Options): Promise<Hookyard | null> {
   const isNamed = Boolean(process.env["HOOKYARD_URL"]);
   if (data === ":memory:" && !isNamed) return null;
+  let endsWithItsAgent = false;
+  let next: Hookyard | null = null;
+  const find = async () => {
+    const connection = await connect(data);
+    endsWithItsAgent = connection.host === "agent";
+    return connection;
+  };
+  /** Nobody else starts another one after one that another agent started. */
+  const findAgain = async () => {
+    try {
+      return await find();
+    } catch (error) {
+      if (!endsWithItsAgent || !(error instanceof NoHookyard)) throw error;
+      return (next = await startOrJoin(data, options));
+    }
+  };
   try {
-    const { uiUrl } = await connect(data);
+    const { uiUrl, token } = await find();
     warn(`Joined the Hookyard at ${uiUrl}.`);
-    return { ...answerElsewhere(() => connect(data)), stop: () => Promise.resolve() };
+    return { ...answerElsewhere(findAgain), uiUrl, token, stop: async () => next?.stop() };
   } catch (error) {
     if (isNamed || !(error instanceof NoHookyard)) throw error;
     return null;
@@ -73,7 +89,7 @@ async function startOrJoin(data: string, options: Options): Promise<Hookyard> {
       if (!(error instanceof DataInUse) || monotonic() > end) throw error;
     }
     await new Promise<void>((resolve) => startTimer(lookMs, resolve));
-    const joined = await joinRunning(data);
+    const joined = await joinRunning(data, options);
     if (joined !== null) return joined;
   }
 }
@@ -115,12 +131,14 @@ async function startOn(
     const { dataDir } = await app.start();
     const { api } = app;
     if (config !== null) await applyAtStart(config, api, warn);
-    const options = { api, dataDir, root, version, report, program: "headless" } as const;
+    const options = { api, dataDir, root, version, report, program: "agent" } as const;
     const control = await startControl({ ...options, port: ports.ui });
     warn(`Started Hookyard: ${control.uiUrl}. It ends with this program.`);
     const server = await createMcp({ api, report });
     return {
       answer: server.answer,
+      uiUrl: control.uiUrl,
+      token: control.token,
       async stop() {
         await control.stop();
         await app.stop();

@@ -105,9 +105,13 @@ async function* linesOf(input: Readable): AsyncGenerator<string | null> {
 
 /** The server of a running Hookyard. `find` says where it is, again after it has ended. */
 export function answerElsewhere(find: () => Promise<{ uiUrl: string; token: string }>): Answering {
-  let found: Promise<{ uiUrl: string; token: string }> | null = null;
-  const ask = async (message: unknown, caller: AbortSignal): Promise<IncomingMessage> => {
-    const { uiUrl, token } = await (found ??= find());
+  type Found = { uiUrl: string; token: string };
+  let found: Promise<Found> | null = null;
+  const ask = async (
+    message: unknown,
+    { uiUrl, token }: Found,
+    caller: AbortSignal,
+  ): Promise<IncomingMessage> => {
     const outgoing = request(`${uiUrl}${mcpPath}`, {
       method: "POST",
       agent: false,
@@ -126,22 +130,30 @@ export function answerElsewhere(find: () => Promise<{ uiUrl: string; token: stri
     async answer(message, caller) {
       const id = isRequest(message) ? message.id : null;
       for (let tries = 0; tries < 2; tries += 1) {
+        const asked = (found ??= find());
         try {
-          const response = await ask(message, caller);
+          const response = await ask(message, await asked, caller);
           return response.statusCode === 202 ? (response.resume(), null) : await replyIn(response);
         } catch (error) {
           // It may have been started again meanwhile, at another address.
-          found = null;
+          if (found === asked) found = null;
           if (caller.aborted) return null;
-          if (tries === 0 && (error as NodeJS.ErrnoException).code === "ECONNREFUSED") continue;
-          const message = error instanceof Error ? error.message : String(error);
-          return id === null ? null : failure(id, errorCodes.internal, message);
+          const { code } = error as NodeJS.ErrnoException;
+          // Before its connection was cut, a tool may have done its work.
+          const canRepeat =
+            code === "ECONNREFUSED" || (code === "ECONNRESET" && !isToolCall(message));
+          if (tries === 0 && canRepeat) continue;
+          const why = error instanceof Error ? error.message : String(error);
+          return id === null ? null : failure(id, errorCodes.internal, why);
         }
       }
       return null;
     },
   };
 }
+
+const isToolCall = (message: unknown): boolean =>
+  !isObject(message) || message["method"] === "tools/call";
 
 async function replyIn(response: IncomingMessage) {
   const chunks: Buffer[] = [];

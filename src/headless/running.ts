@@ -8,7 +8,8 @@ import { join } from "node:path";
 
 export const runningFile = "hookyard.running.json";
 
-export type Host = "headless" | "desktop";
+/** `agent`: started by `hookyard mcp`, and ends with the agent that started that. */
+export type Host = "headless" | "desktop" | "agent";
 type Running = { pid: number; host: Host; version: string; uiUrl: string };
 
 /** In one step, so that nobody reads half of it. */

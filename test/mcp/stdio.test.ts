@@ -135,6 +135,24 @@ describe("hookyard mcp", () => {
     );
   });
 
+  test("continues with a Hookyard of its own when the one that it joined ends with its agent", async ({
+    start,
+    onTestFinished,
+  }) => {
+    const data = await start.directory();
+    const first = await connected("2026-07-28", data);
+    const created = { kind: "source", changes: { name: "Größe" } };
+    expect(await textOf(first.client, "configure", created)).toContain("Created src_");
+    const second = await connected("2026-07-28", data);
+    onTestFinished(() => second.client.close());
+    await until(() => second.said().startsWith("Joined the Hookyard at "));
+
+    await first.client.close();
+    const both = await Promise.all([1, 2].map(() => textOf(second.client, "overview", {})));
+    for (const text of both) expect(text).toContain('name="Größe"');
+    expect(second.said()).toContain("Started Hookyard: ");
+  });
+
   test("joins the Hookyard that runs with the data directory, and finds it again after a restart", async ({
     start,
     onTestFinished,

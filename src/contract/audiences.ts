@@ -140,7 +140,7 @@ export const audienceCalls = [
     method: "POST",
     path: "/api/audiences",
     summary:
-      "Creates an audience and runs its first sync: an identify for every member. Returns after the commit.",
+      "Creates an audience and runs its first sync: the calls of every member. Returns after the commit.",
     body: audienceDraft,
     answer: audienceAnswer,
     status: 201,

@@ -26,7 +26,9 @@ export const step = z
     times: z
       .int()
       .optional()
-      .describe("How many requests it serves; one when left out, or as many as it holds."),
+      .describe(
+        "How many requests it serves; when left out, one, or as many as it holds, or any number with `chance`.",
+      ),
     match: z
       .strictObject({
         type: messageType.optional(),

@@ -34,7 +34,7 @@ export function defaultDataDirectory(
 export const exitCodes: Readonly<Record<number, string>> = {
   0: "It is done, and what was checked is right.",
   1: "What was checked is not right, or Hookyard refused the request. Standard error says why.",
-  2: "A flag or an argument is wrong, or there is nothing to work on. Nothing was done.",
+  2: "A flag or an argument is wrong, or there is nothing to work on, and nothing was done; or a file could not be written.",
   3: "No Hookyard runs with this data directory, or it does not answer.",
   4: "The time was up before it happened.",
 };
@@ -123,7 +123,7 @@ export const mcp = defineCommand({
   name: "mcp",
   summary: "Gives an agent tools for Hookyard, on standard input and output.",
   about:
-    "Speaks the Model Context Protocol on standard input and output, for an agent that starts it. It joins the Hookyard that runs with the data directory. When none runs, it starts one that ends with the agent, on free ports if the usual ones are taken.",
+    "Speaks the Model Context Protocol on standard input and output, for an agent that starts it. It joins the Hookyard that runs with the data directory. When none runs, it starts one that ends with the agent, with a free port in place of each usual one that is taken.",
   flags: {
     data: {
       value: "DIR",
@@ -246,7 +246,7 @@ export const retry = defineCommand({
   operands: "[ID…]",
   summary: "Retries deliveries now.",
   about:
-    "Retries the deliveries of messages now, by the ids of messages or deliveries, or of all messages that match a filter.",
+    "Retries the deliveries of messages now, by the ids of messages or deliveries, or of the newest 10,000 messages that match a filter.",
   flags: {
     filter: { value: "FILTER", text: "The deliveries of messages that match this filter." },
     "dry-run": { text: "Only count them." },
@@ -335,7 +335,10 @@ export const check = defineCommand({
       text: "A message that the receiver expects, as JSON: a track, identify, page, screen or group. Default: a track with the event Order Completed. {{token}} in it stands for the token.",
       choices: "files",
     },
-    only: { value: "IDS", text: "Only these checks, by their ids with commas between them." },
+    only: {
+      value: "IDS",
+      text: "Only these checks, by their ids with commas between them, after answers and in-time, which always run unless --skip names them.",
+    },
     skip: { value: "IDS", text: "All but these." },
     timeout: {
       value: "MS",
@@ -361,7 +364,11 @@ export const check = defineCommand({
       choices: "directories",
     },
   },
-  exits: { 0: "when no check failed", 1: "when one did", 2: "when it could not run" },
+  exits: {
+    0: "when no check failed",
+    1: "when one did",
+    2: "when it could not run, or a report could not be written",
+  },
 });
 
 export const explore = defineCommand({
@@ -384,8 +391,8 @@ export const explore = defineCommand({
   },
   exits: {
     0: "when every schedule held",
-    1: "when one did not",
-    2: "when it could not run",
+    1: "when one did not, or the receiver ended and did not come back",
+    2: "when it could not run, or the scenario could not be written",
   },
 });
 
@@ -419,7 +426,7 @@ export const share = defineCommand({
   choices: "files",
   summary: "Writes messages with everything about them into a file or a page for somebody else.",
   about:
-    "Writes the newest 10,000 messages with their attempts and bytes, the configuration and the clock into one file, even while Hookyard runs. NAME.hookyard opens in Hookyard: hookyard NAME.hookyard. NAME.html is a page that needs nothing else. Shared secrets, write keys, and credentials in headers and URLs are left out. With HOOKYARD_URL it is of the Hookyard there, unless --data is given.",
+    "Writes the newest 10,000 messages, or as many as 100 million characters hold, with their attempts and bytes, the configuration and the clock into one file, even while Hookyard runs. NAME.hookyard opens in Hookyard: hookyard NAME.hookyard. NAME.html is a page that needs nothing else. Shared secrets, write keys, and credentials in headers and URLs are left out. With HOOKYARD_URL it is of the Hookyard there, unless --data is given.",
   flags: {
     data,
     filter: {

@@ -91,15 +91,15 @@ async function search({ file, out, runs, minutes, seed: given, json }: Flags): P
     number: finding.number,
     file: name,
   });
+  print(`\n${paint.bad(`✗ ${finding.violations.map((one) => shown(one.text)).join(" ")}`)}`);
+  const lines = scheduleTexts(finding.schedule, exploration);
+  for (const [index, line] of lines.entries()) print(`  ${index + 1}. ${shown(line)}`);
   const path = join(out, name);
   await mkdir(out, { recursive: true })
     .then(() => writeFile(path, scenario))
     .catch((error: Error) =>
       Promise.reject(new CannotExplore(`${path} cannot be written: ${error.message}`)),
     );
-  print(`\n${paint.bad(`✗ ${finding.violations.map((one) => shown(one.text)).join(" ")}`)}`);
-  const lines = scheduleTexts(finding.schedule, exploration);
-  for (const [index, line] of lines.entries()) print(`  ${index + 1}. ${shown(line)}`);
   printJson({
     number: finding.number,
     violations: finding.violations.map((one) => one.text),

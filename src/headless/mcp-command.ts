@@ -100,12 +100,13 @@ async function startOwn(data: string, options: Options): Promise<Hookyard> {
   if (flags === "help" || "wrong" in flags) throw new Refusal(flags === "help" ? "" : flags.wrong);
   const { ports, traces } = flags;
   const asked = { ...options, config, traces: tracesTo(traces, warn) };
-  try {
-    return await startOn(ports, data, asked);
-  } catch (error) {
-    if (!(error instanceof PortTaken)) throw error;
-    const free = { ingest: 0, ingestTls: null, endpoints: 0, endpointsTls: 0, ui: 0 };
-    return startOn(free, data, asked);
+  for (;;) {
+    try {
+      return await startOn(ports, data, asked);
+    } catch (error) {
+      if (!(error instanceof PortTaken) || ports[error.role] === 0) throw error;
+      ports[error.role] = 0;
+    }
   }
 }
 

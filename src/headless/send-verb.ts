@@ -194,9 +194,10 @@ async function sourceFor(
     say("There was no source, so Hookyard created one, with a destination and a test endpoint.");
     items = await list();
   }
-  const source = items.findLast(
-    ({ id, name, writeKey }) => wanted === undefined || [id, name, writeKey].includes(wanted),
-  );
+  const source =
+    wanted === undefined
+      ? items[0]
+      : items.findLast(({ id, name, writeKey }) => [id, name, writeKey].includes(wanted));
   if (source !== undefined) return source;
   const names = items.map(({ name }) => name).join(", ");
   throw new WrongInput(

@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { AttemptAnswer } from "../contract/deliveries.ts";
 import { Answer, facts, maxAnswerBytes, plainOr, quoted, textLines } from "./answer.ts";
+import { causeOfAttempt } from "./causes.ts";
 import { anyCharacter } from "../../test/support/any-character.ts";
 
 const mark = "0123456789ab";
@@ -109,4 +111,13 @@ describe("an answer", () => {
     expect(text).toMatch(/\(\d+ bytes of data were left out; show with maxBytes has them\.\)$/);
     expect(Buffer.byteLength(text)).toBeGreaterThan(maxAnswerBytes * 0.9);
   });
+});
+
+test.each([
+  [true, "It is retried."],
+  [false, "does not retry 429"],
+])("a 429 is explained by whether the retry profile retries it: %s", (retryable, words) => {
+  const attempt = { outcome: "http_error", error: null, response: { status: 429 }, retryable };
+  const cause = causeOfAttempt(attempt as AttemptAnswer);
+  expect(cause).toMatchObject({ code: "status_429", fix: expect.stringContaining(words) });
 });

@@ -70,7 +70,12 @@ const connectionCauses: Readonly<Record<string, string>> = {
 };
 
 /** The usual cause of a failed attempt. */
-export function causeOfAttempt({ outcome, error, response }: AttemptAnswer): Cause | null {
+export function causeOfAttempt({
+  outcome,
+  error,
+  response,
+  retryable,
+}: AttemptAnswer): Cause | null {
   switch (outcome) {
     case "success":
       return null;
@@ -92,20 +97,26 @@ export function causeOfAttempt({ outcome, error, response }: AttemptAnswer): Cau
       };
     }
     case "http_error":
-      return { code: `status_${response?.status ?? 0}`, fix: fixOfStatus(response?.status ?? 0) };
+      return {
+        code: `status_${response?.status ?? 0}`,
+        fix: fixOfStatus(response?.status ?? 0, retryable),
+      };
   }
 }
 
-function fixOfStatus(status: number): string {
+function fixOfStatus(status: number, isRetried: boolean): string {
   if (status === 401 || status === 403)
     return "The receiver refuses the request, most often for its signature: compare_signature finds the difference from the digest that the receiver computes.";
   if (status === 404 || status === 405)
     return "The receiver has no handler for this path and POST. Correct the URL of the webhook, or the receiver's route.";
   if (status === 410)
-    return "The receiver says that nothing is at this URL any more, so it is not retried. Correct the URL of the webhook.";
+    return "The receiver says that nothing is at this URL any more. Correct the URL of the webhook.";
   if (status >= 300 && status < 400)
     return "The receiver is somewhere else, and redirects are not followed. Correct the URL of the webhook: `location` in the data has the other one.";
-  if (status === 429) return "The receiver limits its rate. It is retried.";
+  if (status === 429)
+    return isRetried
+      ? "The receiver limits its rate. It is retried."
+      : "The receiver limits its rate, and the retry profile of the destination does not retry 429. Answer 503, or choose a profile that retries it.";
   if (status >= 500)
     return "The receiver failed while it handled the message: its log and the answer's body say why.";
   return "The receiver refuses the content: the answer's body and its log say why.";

@@ -278,6 +278,18 @@ test("each command with --json has a schema (npx vitest run test/command-line --
   );
 });
 
+test("without --source, a message is sent to the first one", async () => {
+  const data = directory();
+  await startHere(data);
+  const config = join(data, "hookyard.config.json");
+  writeFileSync(config, JSON.stringify({ sources: [{ name: "Shop" }, { name: "App" }] }));
+  const run = (args: string[]) => runInProcess([...args, "--data", data]);
+  await run(["apply", "--config", config]);
+  expect(await run(["send", "track", "--event", "X", "--user", "u"])).toMatchObject({ code: 0 });
+  const [message] = answerIn("messages", (await run(["messages", "--json"])).out).items;
+  expect(message?.sourceId).toBe("src_000000001");
+});
+
 test("what others wrote reaches no terminal as an escape code, in text and in JSON", async () => {
   const data = directory();
   await startHere(data);

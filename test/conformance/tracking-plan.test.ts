@@ -242,6 +242,25 @@ test("texts that are too long for a pattern are a violation, with what the other
   ]);
 });
 
+test("of a batch, one message whose names are too long for a pattern does not fail the others", async () => {
+  const { outcome, send, call } = await withPlan({
+    unplannedProperties: "record",
+    schemas: {
+      Long: {
+        properties: { text: { pattern: "^(?:a{1,500}b)+$" } },
+        patternProperties: { "^x_": {} },
+      },
+    },
+  });
+  const long = bought({ text: "a".repeat(20_000), other: 1 }, { event: "Long" });
+  await send("/v1/batch", { batch: [bought({}), long, bought({})] });
+  expect(await call("messages.list", {})).toMatchObject({ total: 3 });
+  expect((await outcome(long)).violations).toMatchObject([
+    { path: "", message: expect.stringContaining("was not checked completely") as string },
+    { path: "properties.other" },
+  ]);
+});
+
 test("a test says in one line that no event violated the plan", async () => {
   const hookyard = await startTesting({ sources: { Shop: { plan: { schemas } } } });
   try {

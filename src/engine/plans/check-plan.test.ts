@@ -247,6 +247,30 @@ test("members that the plan does not name are recorded or dropped, those that fi
   expect(check(closed, bought({ other: 1 })).dropped).toEqual([["properties", "other"]]);
 });
 
+test("names that are too many for the plan's patterns are a violation, with those that were checked", () => {
+  const pattern = "^(?:utm_|campaign_|internal_|custom_dimension_|feature_flag_)[a-z0-9_]{1,40}$";
+  const member = { patternProperties: { [pattern]: {} } };
+  const names = Array.from({ length: 700 }, (_, nth) => `experiment_variant_of_checkout_${nth}`);
+  const properties = Object.fromEntries(names.map((name) => [name, 1]));
+  const incomplete = " was not checked completely: its texts are too long for the plan's patterns";
+  for (const unplannedProperties of ["record", "drop"] as const) {
+    const plan = planOf([["track", "Bought", { properties: { properties: member } }]], {
+      unplannedProperties,
+    });
+    expect(violated(plan, bought(properties))).toContain(incomplete);
+    // After another check has used up its steps.
+    const slow = { ...member, properties: { text: { pattern: "^(?:a{1,500}b)+$" } } };
+    const other = planOf([["track", "Bought", { properties: { properties: slow } }]], {
+      unplannedProperties,
+    });
+    const text = "a".repeat(20_000);
+    expect(violated(other, bought({ text, other: 1 }))).toEqual([
+      incomplete,
+      "properties.other is not in the plan",
+    ]);
+  }
+});
+
 test("of many violations twenty are told, and of what is dropped five hundred are on record", () => {
   const plan = planOf([["track", "Bought", { properties: { properties: { properties: {} } } }]], {
     unplannedProperties: "drop",

@@ -294,6 +294,11 @@ const maxErrors = 100_000;
 /** Kept on record. */
 const maxDropped = 500;
 
+const tooLong: PlanViolation = {
+  path: "",
+  message: "was not checked completely: its texts are too long for the plan's patterns",
+};
+
 type CheckOptions = {
   source: Pick<Source, "name">;
   plan: SourcePlan;
@@ -361,8 +366,7 @@ class Check {
     const isSmall = elementsOf(message) * rule.size.repeated <= maxErrors;
     const validate = isSmall ? rule.all() : rule.first;
     if (compiler().checked(() => validate(message)) === null) {
-      const sentence = "was not checked completely: its texts are too long for the plan's patterns";
-      this.#violations.push({ path: "", message: sentence });
+      this.#violations.push(tooLong);
       return;
     }
     for (const { violation, remove } of violationsOf(validate, message)) {
@@ -379,8 +383,14 @@ class Check {
     const members = this.#removal.rest[member];
     if (!isObject(members)) return;
     const known = new Set(this.#violations.map(({ path }) => path));
-    for (const name of Object.keys(members)) {
-      if (planned.names.has(name) || planned.fits(name)) continue;
+    const unplanned: string[] = [];
+    const isComplete = compiler().checked(() => {
+      for (const name of Object.keys(members))
+        if (!planned.names.has(name) && !planned.fits(name)) unplanned.push(name);
+      return true;
+    });
+    if (isComplete === null) this.#violations.push(tooLong);
+    for (const name of unplanned) {
       const path = `${member}.${name.slice(0, 100)}`;
       if (!known.has(path)) this.#violations.push({ path, message: "is not in the plan" });
       known.add(path);

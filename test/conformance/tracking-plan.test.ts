@@ -186,6 +186,23 @@ describe("what a source does", () => {
   });
 });
 
+test("of 600 traits that are dropped, a profile has none, and the message shows 500", async () => {
+  const { outcome, call } = await withPlan({
+    schemas: { ...schemas, identify: { properties: { plan: {} } } },
+    unplannedProperties: "drop",
+  });
+  const traits = {
+    ...Object.fromEntries(Object.keys(properties(600)).map((p) => [p, 1])),
+    plan: 2,
+  };
+  const message = await outcome({ type: "identify", userId: "ada", traits });
+  expect(message.dropped).toHaveLength(500);
+  await call("pipeline.settle", {});
+  const { items } = await call("profiles.list", {});
+  const profile = await call("profiles.get", { id: items[0]?.id ?? "" });
+  expect(Object.keys(profile.traits)).toEqual(["plan"]);
+});
+
 test("600 properties of a rule and 900 rules are as the documentation says", async () => {
   const rules = Array.from({ length: 900 }, (_, n) => [`e${n}`, { properties: properties(3) }]);
   const { outcome } = await withPlan({

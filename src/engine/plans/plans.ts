@@ -291,9 +291,6 @@ function versionIn(versions: readonly PlanRule[], context: JsonObject): PlanRule
 /** Elements of a message times what is asked of each: errors that may be collected. */
 const maxErrors = 100_000;
 
-/** Kept on record. */
-const maxDropped = 500;
-
 const tooLong: PlanViolation = {
   path: "",
   message: "was not checked completely: its texts are too long for the plan's patterns",
@@ -400,7 +397,7 @@ class Check {
 
   #drop(tokens: readonly string[]): void {
     const removed = this.#removal.remove(tokens);
-    if (removed !== null && this.#dropped.length < maxDropped) this.#dropped.push(removed);
+    if (removed !== null) this.#dropped.push(removed);
   }
 
   #trimmed(of: { traits: Json | undefined; properties: Json | undefined }): JsonObject {

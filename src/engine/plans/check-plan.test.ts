@@ -112,6 +112,40 @@ test("alternatives that are references are one violation, and what is beside the
   }
 });
 
+test("beside thousands of elements every wrong member is dropped, or it is said that one may be left", () => {
+  const element = {
+    properties: Object.fromEntries("abcdefghijkl".split("").map((n) => [n, { type: "string" }])),
+  };
+  const names = Array.from({ length: 60 }, (_, nth) => `p${nth}`);
+  const members = {
+    ...Object.fromEntries(names.map((name) => [name, { type: "string" }])),
+    all: { items: element },
+  };
+  const plan = planOf(
+    [
+      [
+        "track",
+        "Bought",
+        { properties: { properties: { properties: members, required: ["p0"] } } },
+      ],
+    ],
+    { onViolation: "drop-properties" },
+  );
+  const all = Array.from({ length: 10_000 }, () => ({}));
+  const two = check(plan, bought({ all, p0: "a", p1: 1, p2: 2, p3: "b" }));
+  expect(two.message.members).toEqual({ properties: { all, p0: "a", p3: "b" } });
+  expect(two.dropped).toEqual([
+    ["properties", "p1"],
+    ["properties", "p2"],
+  ]);
+  expect(two.violations.map(({ path }) => path)).toEqual(["properties.p1", "properties.p2"]);
+  const incomplete = " was not checked completely: it has too many elements to find each violation";
+  const many = Object.fromEntries(names.map((name) => [name, 1]));
+  // More rounds than it gives itself, and a member that cannot be dropped.
+  for (const of of [{ ...many, p0: "a" }, { p1: 1 }] as JsonObject[])
+    expect(violated(plan, bought({ all, ...of }))).toContain(incomplete);
+});
+
 test("of several versions the one that the message names is asked, and else the oldest", () => {
   const plan = planOf([
     ["track", "Bought", wants("third"), 3],

@@ -146,6 +146,14 @@ test("beside thousands of elements every wrong member is dropped, or it is said 
     expect(violated(plan, bought({ all, ...of }))).toContain(incomplete);
 });
 
+test("what is no multiple is told with the number that it should be a multiple of", () => {
+  const member = { properties: { total: { multipleOf: 0.01 } } };
+  const plan = planOf([["track", "Bought", { properties: { properties: member } }]]);
+  expect(violated(plan, bought({ total: 300_000.035 }))).toEqual([
+    "properties.total must be multiple of 0.01, but is the number 300000.035",
+  ]);
+});
+
 test("of several versions the one that the message names is asked, and else the oldest", () => {
   const plan = planOf([
     ["track", "Bought", wants("third"), 3],

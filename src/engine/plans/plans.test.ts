@@ -172,6 +172,20 @@ test.each<[what: string, schema: JsonObject, fits: JsonObject, violates: JsonObj
     { total: 19.99 },
     { total: 19.999 },
   ],
+  ...[300_000.03, 10_000_000.02, -0.07, 1e300, 0].map(
+    (total): [string, JsonObject, JsonObject, JsonObject] => [
+      `${total} is a multiple of a cent`,
+      { properties: { total: { multipleOf: 0.01 } } },
+      { total },
+      { total: 300_000.035 },
+    ],
+  ),
+  [
+    "of whole numbers it is exact",
+    { properties: { id: { multipleOf: 2 } } },
+    { id: 9_007_199_254_740_990 },
+    { id: 9_007_199_254_740_991 },
+  ],
   [
     "the items of draft 2019-09 may be a list",
     { $schema: draft2019, properties: { ids: { items: [{ type: "number" }] } } },

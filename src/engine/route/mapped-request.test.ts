@@ -54,6 +54,11 @@ test("headers are in the order of their names, in lower case, and those of two s
   });
 });
 
+test("an apostrophe in the path is written as the open source's HTTP client writes it", () => {
+  const url = "https://h/it's/'?q='#'";
+  expect(made({ url })).toMatchObject({ url: "https://h/it%27s/%27?q=%27" });
+});
+
 test("without headers there are none", () => {
   for (const headers of [null, "", {}]) expect(made({ headers })).toMatchObject({ headers: [] });
 });

@@ -97,6 +97,8 @@ function urlOf(value: unknown): string {
   if (url.protocol !== "http:" && url.protocol !== "https:")
     throw new PayloadError(`${shown(text)} is not an http or https URL.`);
   url.hash = "";
+  // As the HTTP client of the open source writes it; of the query `URL` does so too.
+  url.pathname = url.pathname.replaceAll("'", "%27");
   return url.href;
 }
 

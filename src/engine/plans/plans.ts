@@ -450,7 +450,7 @@ function subjectOf({ type, members, context, messageId }: CheckedMessage): JsonO
   const subject: JsonObject = { ...members, type, context };
   if (messageId !== null && messageId !== members["messageId"]) subject["messageId"] = messageId;
   const member = type === "identify" || type === "group" ? "traits" : "properties";
-  if (!isObject(subject[member]) && type !== "alias" && type !== "delete") subject[member] = {};
+  if (!isObject(subject[member]) && type !== "alias") subject[member] = {};
   return subject;
 }
 

@@ -94,10 +94,13 @@ function placeOf(
     .deliveriesOf(id)
     .find(({ destinationId }) => destinationId === destination);
   if (delivery !== undefined) {
-    const stage = stageOf[delivery.state];
+    const { state: now, reason: last } = delivery;
+    // A batch waits for more messages, or for its turn.
+    const isFirst = now === "waiting" && (last === "collecting" || last === "full");
+    const stage = isFirst ? "underWay" : stageOf[now];
     const isTrouble = stage === "retrying" || stage === "failed" || stage === "expired";
     const outcome = isTrouble ? queries.lastOutcome(delivery.id) : null;
-    return { stage, reason: outcome ?? delivery.reason ?? delivery.state };
+    return { stage, reason: outcome ?? last ?? now };
   }
   const decision = queries.decisionAt(id, destination);
   if (decision === null)

@@ -2,9 +2,8 @@ import { expect, test } from "vitest";
 import {
   headersWithoutCredentials,
   urlWithoutCredentials,
-  webhookWithKnown,
-  webhookWithoutCredentials,
   withKnown,
+  withoutCredentials,
 } from "./credentials.ts";
 
 test.each([
@@ -55,6 +54,10 @@ test.each([
   ["https://x/?access%5Ftoken=1", "https://x/?access%5Ftoken=left-out"],
   ["/hook?token=1", "/hook?token=left-out"],
   ["not a url at all", "not a url at all"],
+  [
+    "https://{{userId}}:{{a.b}}@x/?token={{{c}}}&key=k{{d}}",
+    "https://{{userId}}:{{a.b}}@x/?token={{{c}}}&key=left-out",
+  ],
   ["", ""],
 ])("%s is shown as %s", (url, shown) => {
   expect(urlWithoutCredentials(url)).toBe(shown);
@@ -66,20 +69,18 @@ test("what was left out is taken from the webhook that is there, and else named"
     url: "https://a:b@x/?token=1",
     headers: { Authorization: "Bearer 1", "X-Team": "a" },
   };
-  const drafted = webhookWithoutCredentials(known);
-  expect(webhookWithKnown(drafted, [{ url: "https://y/", headers: {} }, known])).toEqual({
-    webhook: known,
+  const drafted = withoutCredentials(known);
+  expect(withKnown(drafted, [{ url: "https://y/", headers: {} }, known])).toEqual({
+    one: known,
     missing: [],
   });
-  expect(webhookWithKnown({ ...drafted, headers: { authorization: "Bearer 2" } }, [known])).toEqual(
-    {
-      webhook: { url: known.url, headers: { authorization: "Bearer 2" } },
-      missing: [],
-    },
-  );
-  expect(webhookWithKnown(drafted, []).missing).toHaveLength(2);
+  expect(withKnown({ ...drafted, headers: { authorization: "Bearer 2" } }, [known])).toEqual({
+    one: { url: known.url, headers: { authorization: "Bearer 2" } },
+    missing: [],
+  });
+  expect(withKnown(drafted, []).missing).toHaveLength(2);
   expect(
-    webhookWithKnown({ url: "https://x/left-out", headers: { "X-Team": "left-out" } }, []).missing,
+    withKnown({ url: "https://x/left-out", headers: { "X-Team": "left-out" } }, []).missing,
   ).toEqual([]);
 });
 
@@ -103,6 +104,43 @@ test("where an event gives the URL, values are known to what has the same direct
     });
   const literal = [{ url: "https://x/", headers }];
   expect(withKnown(drafted({ "@path": "$.hook" }), literal).missing).toHaveLength(1);
+});
+
+test("directives of a mapping have their credentials left out at any depth, and back by an equal one", () => {
+  const mapping = (secret: string, address = secret) => ({
+    name: "One",
+    url: { "@template": `https://ada:${address}@h/in?token=${address}&u={{userId}}` },
+    headers: {
+      Authorization:
+        secret === "left-out" ? secret : { "@template": `Bearer ${secret} {{userId}}` },
+      "X-Api-Key": secret === "left-out" ? secret : 5,
+      "X-Token": { "@path": "$.properties.token" },
+      "X-Session": { "@template": "{{userId}}" },
+      "X-Team": { "@template": "secret {{userId}}" },
+    },
+  });
+  const known = mapping("SECRET");
+  const shown = {
+    ...mapping("left-out"),
+    url: { "@template": "https://left-out:left-out@h/in?token=left-out&u={{userId}}" },
+  };
+  expect(withoutCredentials(known)).toEqual(shown);
+  expect(withKnown(shown, [known])).toEqual({ one: known, missing: [] });
+  expect(withKnown(shown, [{ ...known, url: { "@template": "https://h/" } }])).toEqual({
+    one: shown,
+    missing: [
+      `the credentials in the URL ${JSON.stringify(shown.url)}`,
+      "the value of Authorization",
+      "the value of X-Api-Key",
+    ],
+  });
+
+  const merged = (value: string) => ({
+    url: "https://h/",
+    headers: { "@merge": { objects: [{ Cookie: value }, { "@path": "$.headers" }] } },
+  });
+  expect(withoutCredentials(merged("a=1"))).toEqual(merged("left-out"));
+  expect(withKnown(merged("left-out"), [merged("a=1")]).one).toEqual(merged("a=1"));
 });
 
 test("of steps without an address, the one that differs in its headers alone has the value", () => {

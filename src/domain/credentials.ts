@@ -54,6 +54,11 @@ export function ingestHeadersWithoutCredentials(
   );
 }
 
+/** A template in a mapping that has nothing but values of the event. */
+const isOfEvent = (text: string): boolean => /^(?:\{{2,3}[^{}]*\}{2,3})+$/.test(text);
+
+const withoutText = (text: string): string => (isOfEvent(text) ? text : leftOut);
+
 /**
  * With the user and password before its host left out, and the values of parameters that are named
  * like a credential.
@@ -62,10 +67,15 @@ export function urlWithoutCredentials(url: string): string {
   const [, scheme = "", authority = "", path = "", query = "", fragment = ""] =
     /^([a-z][a-z0-9+.-]*:\/\/)?([^/?#]*)([^?#]*)(\?[^#]*)?(#.*)?$/is.exec(url) ?? [];
   const at = scheme === "" ? -1 : authority.lastIndexOf("@");
+  const [, name = "", password] = /^([^:]*)(?::(.*))?$/s.exec(authority.slice(0, at)) ?? [];
   const user =
-    at === -1 ? "" : `${leftOut}${authority.slice(0, at).includes(":") ? `:${leftOut}` : ""}@`;
-  const shown = query.replace(/([?&;])([^=&;]*)=([^&;]*)/g, (whole, sign: string, name: string) =>
-    isCredentialName(decoded(name)) ? `${sign}${name}=${leftOut}` : whole,
+    at === -1
+      ? ""
+      : `${withoutText(name)}${password === undefined ? "" : `:${withoutText(password)}`}@`;
+  const shown = query.replace(
+    /([?&;])([^=&;]*)=([^&;]*)/g,
+    (whole, sign: string, parameter: string, value: string) =>
+      isCredentialName(decoded(parameter)) ? `${sign}${parameter}=${withoutText(value)}` : whole,
   );
   return (
     scheme + user + (at === -1 ? authority : authority.slice(at + 1)) + path + shown + fragment
@@ -80,97 +90,137 @@ function decoded(name: string): string {
   }
 }
 
-type ConfiguredWebhook = { url: string; headers: Record<string, string> };
-
-export function webhookWithoutCredentials({ url, headers }: ConfiguredWebhook): ConfiguredWebhook {
-  return { url: urlWithoutCredentials(url), headers: headersWithoutCredentials(headers) };
-}
-
-function hasPlaceholder(url: string): boolean {
-  const filled = url.replaceAll(leftOut, "x");
-  return urlWithoutCredentials(url) === url && urlWithoutCredentials(filled) !== filled;
-}
-
-/**
- * A webhook as a document has it, with the values that were left out taken from the one that is
- * there already; and what is still missing, in the words of a list.
- */
-export function webhookWithKnown(
-  drafted: ConfiguredWebhook,
-  known: readonly ConfiguredWebhook[],
-): { webhook: ConfiguredWebhook; missing: string[] } {
-  const same = known.filter(
-    ({ url }) => url === drafted.url || urlWithoutCredentials(url) === drafted.url,
-  );
-  const there = same.flatMap((each) => Object.entries(each.headers));
-  const missing: string[] = [];
-  const url = same[0]?.url ?? drafted.url;
-  if (hasPlaceholder(url)) missing.push(`the credentials in the URL ${url}`);
-  const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(drafted.headers)) {
-    if (value !== leftOut || !isCredentialHeader(name)) {
-      headers[name] = value;
-      continue;
-    }
-    const [, knownValue = leftOut] =
-      there.find(([other]) => other.toLowerCase() === name.toLowerCase()) ?? [];
-    if (knownValue === leftOut)
-      missing.push(`the value of ${name}${drafted.url === "" ? "" : ` for ${drafted.url}`}`);
-    headers[name] = knownValue;
-  }
-  return { webhook: { url, headers }, missing };
-}
-
 /** A webhook, a mapping, or a step of a test endpoint, whose URL is `to`. */
 type Addressed = { url?: unknown; to?: unknown; headers?: unknown };
 
-/** What it says itself, and no directive: only there may be credentials. */
-export function literalsOf({ url, to, headers }: Addressed): ConfiguredWebhook {
-  const address = url ?? to;
-  const isNamed = typeof headers === "object" && headers !== null && !Array.isArray(headers);
-  const texts = Object.entries(isNamed ? headers : {}).filter(
-    (entry): entry is [string, string] => typeof entry[1] === "string",
-  );
-  return { url: typeof address === "string" ? address : "", headers: Object.fromEntries(texts) };
-}
+export const addressOf = ({ url, to }: Addressed): unknown => url ?? to ?? null;
 
-const withLiterals = <One extends Addressed>(
-  one: One,
-  { url, headers }: ConfiguredWebhook,
-): One => ({
+const isMembers = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const withAddress = <One extends Addressed>(one: One, address: unknown): One => ({
   ...one,
-  ...(typeof one.url === "string" ? { url } : {}),
-  ...(typeof one.to === "string" ? { to: url } : {}),
-  ...(Object.keys(headers).length === 0
-    ? {}
-    : { headers: { ...(one.headers as object), ...headers } }),
+  ...(one.url === undefined ? {} : { url: address }),
+  ...(one.to === undefined ? {} : { to: address }),
 });
 
-export const withoutCredentials = <One extends Addressed>(one: One): One =>
-  withLiterals(one, webhookWithoutCredentials(literalsOf(one)));
+/** URLs and headers of a mapping may be directives, which have credentials at any depth. */
+export function withoutCredentials<One extends Addressed>(one: One): One {
+  return {
+    ...withAddress(one, addressWithoutCredentials(addressOf(one))),
+    ...(one.headers === undefined ? {} : { headers: withoutValues(one.headers) }),
+  };
+}
+
+function addressWithoutCredentials(value: unknown): unknown {
+  if (typeof value === "string") return urlWithoutCredentials(value);
+  if (Array.isArray(value)) return value.map(addressWithoutCredentials);
+  if (!isMembers(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [name, addressWithoutCredentials(each)]),
+  );
+}
+
+function withoutValues(headers: unknown): unknown {
+  if (Array.isArray(headers)) return headers.map(withoutValues);
+  if (!isMembers(headers)) return headers;
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => {
+      if (!isCredentialHeader(name)) return [name, withoutValues(value)];
+      return [name, saysNothing(value) ? value : leftOut];
+    }),
+  );
+}
+
+/** The event has all of it, and the configuration no part. */
+function saysNothing(value: unknown): boolean {
+  if (!isMembers(value)) return value === null;
+  const [[name, text] = ["", null], ...others] = Object.entries(value);
+  if (others.length > 0 || typeof text !== "string") return false;
+  return name === "@path" || (name === "@template" && isOfEvent(text));
+}
+
+function hasPlaceholder(address: unknown): boolean {
+  if (typeof address !== "string")
+    return (
+      typeof address === "object" &&
+      Object.values(address ?? {}).some((each) => hasPlaceholder(each))
+    );
+  const filled = address.replaceAll(leftOut, "x");
+  return urlWithoutCredentials(address) === address && urlWithoutCredentials(filled) !== filled;
+}
 
 const isEqual = (one: unknown, other: unknown): boolean =>
   spellingOf(one as Json) === spellingOf(other as Json);
 
-const addressOf = ({ url, to }: Addressed): unknown => url ?? to ?? null;
-
-const withoutHeaders = (one: Addressed): Addressed => ({ ...one, headers: null });
+/** But for its headers. */
+const spellingBeside = (one: Addressed): string =>
+  spellingOf(withoutCredentials({ ...one, headers: null }) as Json);
 
 /**
- * As `webhookWithKnown`, from what differs in its headers alone if there is any. A directive may
- * lead to any host, so only what has an equal one knows values for it.
+ * What a document says, with the values that were left out taken from what is there already and has
+ * the same URL: first from what differs in its headers alone. A directive may lead to any host, so
+ * only what has an equal one knows values for it. `missing` are those that are not known, in the
+ * words of a list.
  */
 export function withKnown<One extends Addressed>(
   drafted: One,
   known: readonly Addressed[],
 ): { one: One; missing: string[] } {
-  const usable = known.filter(
-    (one) => literalsOf(one).url !== "" || isEqual(addressOf(one), addressOf(drafted)),
+  const address = addressOf(drafted);
+  const same = known.filter(
+    (one) =>
+      isEqual(addressOf(one), address) ||
+      isEqual(addressWithoutCredentials(addressOf(one)), address),
   );
-  const equal = usable.filter((one) => isEqual(withoutHeaders(one), withoutHeaders(drafted)));
-  const { webhook, missing } = webhookWithKnown(
-    literalsOf(drafted),
-    [...equal, ...usable].map(literalsOf),
+  const beside = spellingBeside(drafted);
+  const equal = same.filter((one) => spellingBeside(one) === beside);
+  const missing: string[] = [];
+  const complete = hasPlaceholder(address)
+    ? same.map(addressOf).find((each) => !hasPlaceholder(each))
+    : address;
+  if (complete === undefined)
+    missing.push(
+      `the credentials in the URL ${typeof address === "string" ? address : JSON.stringify(address)}`,
+    );
+  const { headers } = drafted;
+  const there = [...equal, ...same].map((one) => one.headers);
+  const where = typeof address === "string" && address !== "" ? ` for ${address}` : "";
+  const values = valuesFrom(there, headers, (name) => missing.push(`the value of ${name}${where}`));
+  return {
+    one: {
+      ...withAddress(drafted, complete ?? address),
+      ...(headers === undefined ? {} : { headers: values }),
+    },
+    missing,
+  };
+}
+
+function valuesFrom(
+  there: readonly unknown[],
+  headers: unknown,
+  miss: (name: string) => void,
+): unknown {
+  if (Array.isArray(headers))
+    return headers.map((each, place) =>
+      valuesFrom(
+        there.map((one) => (Array.isArray(one) ? (one[place] as unknown) : null)),
+        each,
+        miss,
+      ),
+    );
+  if (!isMembers(headers)) return headers;
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => {
+      const known = there
+        .filter(isMembers)
+        .flatMap((one) => Object.entries(one))
+        .flatMap(([other, each]) => (other.toLowerCase() === name.toLowerCase() ? [each] : []));
+      if (!isCredentialHeader(name)) return [name, valuesFrom(known, value, miss)];
+      if (value !== leftOut) return [name, value];
+      const found = known.find((each) => each !== leftOut);
+      if (found === undefined) miss(name);
+      return [name, found ?? leftOut];
+    }),
   );
-  return { one: withLiterals(drafted, webhook), missing };
 }

@@ -67,6 +67,8 @@ test.each<[DestinationFilter["action"], string, object]>([
   ],
   ["drop-properties", "properties.items[1]", { items: undefined }],
   ["drop-properties", "properties.items.none", {}],
+  ["drop-properties", "properties.items[5]", {}],
+  ["drop-properties", "properties.rows[1][1]", {}],
   ["drop-properties", "properties.rows.y", { rows: [[{ x: 1 }], [{}]] }],
   [
     "allow-properties",

@@ -113,8 +113,9 @@ function placesOf(path: Path, event: JsonObject): string[][] {
   const places: string[][] = [];
   const walk = (value: Json | undefined, at: string[], depth: number): void => {
     const token = path[depth];
-    if (token === undefined) places.push(at);
-    else if (Array.isArray(value) && !isElement(token))
+    if (token === undefined) {
+      if (value !== undefined) places.push(at);
+    } else if (Array.isArray(value) && !isElement(token))
       for (const [nth, element] of value.entries()) {
         const has = isObject(element) && Object.hasOwn(element, token);
         if (has || Array.isArray(element)) walk(element, [...at, `${nth}`], depth);

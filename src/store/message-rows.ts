@@ -51,6 +51,9 @@ type Extra = {
   dropped?: string[][];
 };
 
+/** Shown of one message; the record has all, because profiles go by it. */
+const maxDropped = 500;
+
 type MessageReader = {
   summary(row: MessageRow): MessageSummary;
   details(row: MessageRow): MessageDetails;
@@ -177,7 +180,7 @@ export function createMessageReader(db: Db, mapped: MappedRequests): MessageRead
         detail: extra.detail ?? null,
         duplicateOf: (extra.duplicateOf ?? null) as MessageRowId | null,
         warnings: extra.warnings ?? [],
-        dropped: (extra.dropped ?? []).map(memberPath),
+        dropped: (extra.dropped ?? []).slice(0, maxDropped).map(memberPath),
         raw: body.subarray(row.offset, row.offset + row.size),
         request: {
           method,

@@ -300,3 +300,19 @@ test("users are suppressed without being deleted", async ({ start }) => {
   expect((await app.call("profiles.list", {})).items).toMatchObject([{ userId: "ada", events: 1 }]);
   expect((await app.call("messages.list", { type: "delete" })).total).toBe(0);
 });
+
+test("a tracking plan that blocks what violates its common rule lets a delete through", async ({
+  start,
+}) => {
+  const app = await openShop(start);
+  await app.connect();
+  const [web] = app.sources;
+  const plan = { schemas: { common: { required: ["properties"] } }, onViolation: "block" as const };
+  await app.call("sources.update", { id: web?.id ?? "", plan });
+  await track(app, "web", "ada");
+  await app.call("deletions.create", { userIds: ["ada"] });
+  await app.settle();
+  expect(deletes(app.webhook.requests)).toHaveLength(1);
+  const { items } = await app.call("messages.list", { filter: "type:delete" });
+  expect(items).toMatchObject([{ state: "delivered", plan: null }]);
+});

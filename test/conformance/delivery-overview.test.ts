@@ -84,6 +84,26 @@ test("what a mapping cannot send has failed, and what its trigger does not match
   });
 });
 
+test("a batch that collects is under way, and not retrying", async () => {
+  const { call, send, source } = await startIngestApp();
+  await call("clock.set", { mode: "paused" });
+  const mapping = { name: "All", url: "http://127.0.0.1:1/", batch: { enabled: true, size: 2 } };
+  const { id } = await call("destinations.create", {
+    ...{ kind: "webhooks-actions", name: "Batched", sourceIds: [source.id], mappings: [mapping] },
+  });
+  await send("/v1/batch", { batch: [order] });
+  expect(await call("destinations.funnel", { id })).toMatchObject({
+    underWay: { count: 1, reasons: [{ reason: "collecting" }] },
+    retrying: { count: 0 },
+  });
+  await send("/v1/batch", { batch: [order] });
+  await call("pipeline.settle", {});
+  expect(await call("destinations.funnel", { id })).toMatchObject({
+    underWay: { count: 0 },
+    retrying: { count: 2, reasons: [{ reason: "connection_error" }] },
+  });
+});
+
 test("samples are the newest three, of what the source's plan blocks too, in the period alone", async () => {
   const app = await startIngestApp({
     source: { plan: { schemas: { "Cart Viewed": {} }, unplannedEvents: "block" } },

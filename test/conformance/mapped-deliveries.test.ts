@@ -141,6 +141,26 @@ test("a header that HTTP cannot carry is a payload error, and nothing is sent", 
   expect(receiver.requests).toHaveLength(1);
 });
 
+test("what cannot be written of one message fails that message alone", async ({ start }) => {
+  const app = await start.app({ clock: "paused" });
+  const receiver = await start.receiver();
+  const data = { "@json": { mode: "decode", value: { "@path": "$.properties.blob" } } };
+  await withMappings(app, [{ name: "One", url: receiver.url, data }]);
+  const ofDepth = (depth: number) => `${'{"":'.repeat(depth)}1${"}".repeat(depth)}`;
+  const blobs = [1, ...Array.from({ length: 17 }, (_, nth) => 3000 + nth * 100), 2].map(ofDepth);
+  await app.ingest("/v1/batch", {
+    batch: blobs.map((blob) => ({
+      ...{ type: "track", event: "Viewed", userId: "u1", properties: { blob } },
+    })),
+  });
+  await app.settle();
+  const bodies = receiver.requests.map(({ body }) => body);
+  expect(bodies).toEqual(expect.arrayContaining([ofDepth(1), ofDepth(2)]));
+  const { items } = await app.call("messages.list", { filter: "reason:payload_error" });
+  expect(items.length).toBeGreaterThan(0);
+  expect(items.length + bodies.length).toBe(blobs.length);
+});
+
 test("a batch collects until its time or its size, and is one delivery", async ({ start }) => {
   const app = await start.app({ clock: "paused" });
   const receiver = await start.receiver();

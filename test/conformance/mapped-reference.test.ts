@@ -70,7 +70,9 @@ const properties = fc.record({
   nested: fc.constantFrom<unknown>({ a: { b: 1 } }, 0, null),
   products: fc.array(fc.record({ sku: fc.string(), price: fc.integer() }), { maxLength: 3 }),
 });
+const place = fc.string({ unit: fc.constantFrom(..."!$&'()*+,;=:@~a".split("")), maxLength: 6 });
 const cases = fc.record({
+  place,
   method: fc.constantFrom("POST" as const, "PUT" as const, "PATCH" as const),
   headers,
   data,
@@ -132,7 +134,15 @@ test("300 drawn mappings send what the open source sends", async ({ start }) => 
   await fc.assert(
     fc.asyncProperty(
       cases,
-      async ({ method, headers: drawn, data: body, batched, signed, ...drawnMore }) => {
+      async ({
+        place: drawnPlace,
+        method,
+        headers: drawn,
+        data: body,
+        batched,
+        signed,
+        ...drawnMore
+      }) => {
         const events = drawnMore.properties.map((each, index) => ({
           type: "track",
           messageId: `m-${crypto.randomUUID()}`,
@@ -141,7 +151,7 @@ test("300 drawn mappings send what the open source sends", async ({ start }) => 
           properties: each,
         }));
         const mapping = {
-          url: `${receiver.url}/{path}`.replace("{path}", "a?b=c%20d"),
+          url: `${receiver.url}/${drawnPlace}?b=c%20d${drawnPlace}`,
           method,
           headers: drawn,
           data: body,

@@ -186,6 +186,23 @@ describe("what a source does", () => {
   });
 });
 
+test("of 600 traits that are dropped, a profile has none, and the message shows 500", async () => {
+  const { outcome, call } = await withPlan({
+    schemas: { ...schemas, identify: { properties: { plan: {} } } },
+    unplannedProperties: "drop",
+  });
+  const traits = {
+    ...Object.fromEntries(Object.keys(properties(600)).map((p) => [p, 1])),
+    plan: 2,
+  };
+  const message = await outcome({ type: "identify", userId: "ada", traits });
+  expect(message.dropped).toHaveLength(500);
+  await call("pipeline.settle", {});
+  const { items } = await call("profiles.list", {});
+  const profile = await call("profiles.get", { id: items[0]?.id ?? "" });
+  expect(Object.keys(profile.traits)).toEqual(["plan"]);
+});
+
 test("600 properties of a rule and 900 rules are as the documentation says", async () => {
   const rules = Array.from({ length: 900 }, (_, n) => [`e${n}`, { properties: properties(3) }]);
   const { outcome } = await withPlan({
@@ -239,6 +256,25 @@ test("texts that are too long for a pattern are a violation, with what the other
   expect(wrong.violations).toMatchObject([
     { message: 'must be number, but is the string "1"' },
     { path: "properties.n", message: "is required" },
+  ]);
+});
+
+test("of a batch, one message whose names are too long for a pattern does not fail the others", async () => {
+  const { outcome, send, call } = await withPlan({
+    unplannedProperties: "record",
+    schemas: {
+      Long: {
+        properties: { text: { pattern: "^(?:a{1,500}b)+$" } },
+        patternProperties: { "^x_": {} },
+      },
+    },
+  });
+  const long = bought({ text: "a".repeat(20_000), other: 1 }, { event: "Long" });
+  await send("/v1/batch", { batch: [bought({}), long, bought({})] });
+  expect(await call("messages.list", {})).toMatchObject({ total: 3 });
+  expect((await outcome(long)).violations).toMatchObject([
+    { path: "", message: expect.stringContaining("was not checked completely") as string },
+    { path: "properties.other" },
   ]);
 });
 

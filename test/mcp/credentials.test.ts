@@ -93,6 +93,29 @@ test("mappings keep theirs by name, and steps by their URL", async ({ agent: { a
   ]);
 });
 
+test("a directive of a mapping is shown without its credentials, and keeps them", async ({
+  agent: { app, use },
+}) => {
+  const { id: source } = await app.source();
+  const mapping = {
+    name: "One",
+    url: { "@template": "http://ada:secret-p1@x.example/?token=secret-t1&u={{userId}}" },
+    headers: { Authorization: { "@template": "Bearer secret-b1 {{userId}}" } },
+  };
+  const { id } = await app.call("destinations.create", {
+    ...{ kind: "webhooks-actions", name: "Actions", sourceIds: [source], mappings: [mapping] },
+  });
+  expect(await use("show", { id, maxBytes: 100_000 })).not.toMatch(/secret-/);
+  expect(JSON.stringify(await app.call("configuration.export", {}))).not.toMatch(/secret-/);
+  const shown = "http://left-out:left-out@x.example/?token=left-out&u={{userId}}";
+  const headers = { Authorization: "left-out" };
+  const mappings = [{ ...mapping, method: "PUT", url: { "@template": shown }, headers }];
+  await use("configure", { kind: "destination", id, changes: { mappings } });
+  expect((await app.call("destinations.get", { id })).mappings).toMatchObject([
+    { ...mapping, method: "PUT" },
+  ]);
+});
+
 test("a credential that is not known is refused, with its name", async ({
   agent: { app, use },
 }) => {

@@ -1,12 +1,6 @@
 import type { ConfigurationDocument } from "../../contract/configuration.ts";
 import type { AboutAnswer } from "../../contract/pipeline.ts";
-import {
-  urlWithoutCredentials,
-  webhookWithKnown,
-  webhookWithoutCredentials,
-  withKnown,
-  withoutCredentials,
-} from "../../domain/credentials.ts";
+import { urlWithoutCredentials, withKnown, withoutCredentials } from "../../domain/credentials.ts";
 import { invalid, isProblem, type Problem } from "../../domain/problem.ts";
 import type { Destination, MappingDraft, SourcePlan } from "../../domain/configuration.ts";
 import type {
@@ -139,7 +133,7 @@ function exportConfiguration(pipeline: Pipeline, secrets: boolean): Configuratio
             url: shown(endpoint.inFrontOf.url),
           };
           return {
-            ...(secrets ? { url, headers } : webhookWithoutCredentials({ url, headers })),
+            ...(secrets ? { url, headers } : withoutCredentials({ url, headers })),
             ...(behind ? { behind } : {}),
           };
         }),
@@ -342,11 +336,11 @@ function endpointEntries(
 }
 
 function urlWithKnown(url: string, known: readonly string[]): { url: string; missing: string[] } {
-  const { webhook, missing } = webhookWithKnown(
-    { url, headers: {} },
-    known.map((one) => ({ url: one, headers: {} })),
+  const { one, missing } = withKnown(
+    { url },
+    known.map((each) => ({ url: each })),
   );
-  return { url: webhook.url, missing };
+  return { url: one.url, missing };
 }
 
 function destinationEntries(
@@ -375,7 +369,7 @@ function destinationEntries(
       return { ...webhook, url: known?.url ?? here };
     });
     const merged = webhooksFrom(present).map((webhook) =>
-      webhookWithKnown(webhook, existing?.webhooks ?? []),
+      withKnown(webhook, existing?.webhooks ?? []),
     );
     const mapped = mappings?.map((mapping) => mappingWithKnown(mapping, existing?.mappings ?? []));
     const missing = [...merged, ...(mapped ?? [])].flatMap((one) =>
@@ -397,7 +391,7 @@ function destinationEntries(
       const complete: DestinationDraft = {
         ...draft,
         sourceIds,
-        webhooks: merged.map(({ webhook }) => webhook),
+        webhooks: merged.map(({ one }) => one),
         ...(mapped === undefined ? {} : { mappings: mapped.map(({ one }) => one) }),
       };
       if (sharedSecret !== undefined)

@@ -112,6 +112,48 @@ test("alternatives that are references are one violation, and what is beside the
   }
 });
 
+test("beside thousands of elements every wrong member is dropped, or it is said that one may be left", () => {
+  const element = {
+    properties: Object.fromEntries("abcdefghijkl".split("").map((n) => [n, { type: "string" }])),
+  };
+  const names = Array.from({ length: 60 }, (_, nth) => `p${nth}`);
+  const members = {
+    ...Object.fromEntries(names.map((name) => [name, { type: "string" }])),
+    all: { items: element },
+  };
+  const plan = planOf(
+    [
+      [
+        "track",
+        "Bought",
+        { properties: { properties: { properties: members, required: ["p0"] } } },
+      ],
+    ],
+    { onViolation: "drop-properties" },
+  );
+  const all = Array.from({ length: 10_000 }, () => ({}));
+  const two = check(plan, bought({ all, p0: "a", p1: 1, p2: 2, p3: "b" }));
+  expect(two.message.members).toEqual({ properties: { all, p0: "a", p3: "b" } });
+  expect(two.dropped).toEqual([
+    ["properties", "p1"],
+    ["properties", "p2"],
+  ]);
+  expect(two.violations.map(({ path }) => path)).toEqual(["properties.p1", "properties.p2"]);
+  const incomplete = " was not checked completely: it has too many elements to find each violation";
+  const many = Object.fromEntries(names.map((name) => [name, 1]));
+  // More rounds than it gives itself, and a member that cannot be dropped.
+  for (const of of [{ ...many, p0: "a" }, { p1: 1 }] as JsonObject[])
+    expect(violated(plan, bought({ all, ...of }))).toContain(incomplete);
+});
+
+test("what is no multiple is told with the number that it should be a multiple of", () => {
+  const member = { properties: { total: { multipleOf: 0.01 } } };
+  const plan = planOf([["track", "Bought", { properties: { properties: member } }]]);
+  expect(violated(plan, bought({ total: 300_000.035 }))).toEqual([
+    "properties.total must be multiple of 0.01, but is the number 300000.035",
+  ]);
+});
+
 test("of several versions the one that the message names is asked, and else the oldest", () => {
   const plan = planOf([
     ["track", "Bought", wants("third"), 3],
@@ -247,13 +289,37 @@ test("members that the plan does not name are recorded or dropped, those that fi
   expect(check(closed, bought({ other: 1 })).dropped).toEqual([["properties", "other"]]);
 });
 
-test("of many violations twenty are told, and of what is dropped five hundred are on record", () => {
+test("names that are too many for the plan's patterns are a violation, with those that were checked", () => {
+  const pattern = "^(?:utm_|campaign_|internal_|custom_dimension_|feature_flag_)[a-z0-9_]{1,40}$";
+  const member = { patternProperties: { [pattern]: {} } };
+  const names = Array.from({ length: 700 }, (_, nth) => `experiment_variant_of_checkout_${nth}`);
+  const properties = Object.fromEntries(names.map((name) => [name, 1]));
+  const incomplete = " was not checked completely: its texts are too long for the plan's patterns";
+  for (const unplannedProperties of ["record", "drop"] as const) {
+    const plan = planOf([["track", "Bought", { properties: { properties: member } }]], {
+      unplannedProperties,
+    });
+    expect(violated(plan, bought(properties))).toContain(incomplete);
+    // After another check has used up its steps.
+    const slow = { ...member, properties: { text: { pattern: "^(?:a{1,500}b)+$" } } };
+    const other = planOf([["track", "Bought", { properties: { properties: slow } }]], {
+      unplannedProperties,
+    });
+    const text = "a".repeat(20_000);
+    expect(violated(other, bought({ text, other: 1 }))).toEqual([
+      incomplete,
+      "properties.other is not in the plan",
+    ]);
+  }
+});
+
+test("of many violations twenty are told, and all that is dropped is on record", () => {
   const plan = planOf([["track", "Bought", { properties: { properties: { properties: {} } } }]], {
     unplannedProperties: "drop",
   } as never);
   const properties = Object.fromEntries(Array.from({ length: 501 }, (_, nth) => [`p${nth}`, nth]));
   const { violations, dropped, message: rest } = check(plan, bought(properties));
-  expect([violations.length, dropped.length, rest.members]).toEqual([20, 500, { properties: {} }]);
+  expect([violations.length, dropped.length, rest.members]).toEqual([20, 501, { properties: {} }]);
 });
 
 test.for<[string, JsonObject, unknown[], unknown[]]>([

@@ -4,7 +4,7 @@
  * time, and a schema's size is limited (`domain/schema-size.ts`).
  */
 
-import { Ajv, type Options, type ValidateFunction } from "ajv";
+import { Ajv, str, type Options, type ValidateFunction } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { fullFormats } from "ajv-formats/dist/formats.js";
@@ -49,14 +49,25 @@ function regExp(source: string) {
 }
 regExp.code = "linearPattern";
 
+const publicAddress =
+  "(?!(?:10|127)(?:\\.\\d{1,3}){3})(?!(?:169\\.254|192\\.168)(?:\\.\\d{1,3}){2})" +
+  "(?!172\\.(?:1[6-9]|2\\d|3[01])(?:\\.\\d{1,3}){2})(?:[1-9]\\d?|1\\d\\d|2[01]\\d|22[0-3])" +
+  "(?:\\.(?:1?\\d{1,2}|2[0-4]\\d|25[0-5])){2}\\.(?:[1-9]\\d?|1\\d\\d|2[0-4]\\d|25[0-4])";
+const letters = "a-z\\u{a1}-\\u{ffff}";
+const hostName = `(?:[${letters}\\d]+(?:-[${letters}\\d]+)*\\.)+[${letters}]{2,}`;
+
+/** As ajv-formats has it, whose pattern takes seconds for thousands of colons. */
+const url = new RegExp(
+  `^(?:https?|ftp)://(?:[^\\s/]+@)?(?:${publicAddress}|${hostName})(?::\\d{2,5})?(?:/\\S*)?$`,
+  "iu",
+);
+
 const options: Options = {
   strict: false,
   logger: false,
   addUsedSchema: false,
   validateFormats: true,
-  // 19.99 is a multiple of 0.01, although their quotient in binary is not a whole number.
-  multipleOfPrecision: 9,
-  formats: fullFormats,
+  formats: { ...fullFormats, url },
   code: {
     // Its time grows with the square of a schema's size.
     optimize: false,
@@ -89,7 +100,7 @@ function createCompiler(draft: Draft, schema: JsonObject, more: Options = {}): A
   // A message without a member `constructor` has none; to look at its own members alone takes time.
   const ownProperties = namesInherited(schema);
   const given = { ...options, ownProperties, meta: false, validateSchema: false, ...more };
-  return withUnique(new drafts[draft](given));
+  return withExactMultiples(withUnique(new drafts[draft](given)));
 }
 
 const inherited = Object.getOwnPropertyNames(Object.prototype).map((name) => JSON.stringify(name));
@@ -131,6 +142,26 @@ function sorted(value: Json): string {
       ? Object.fromEntries(Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1)))
       : each,
   );
+}
+
+function withExactMultiples(ajv: Ajv): Ajv {
+  ajv.removeKeyword("multipleOf");
+  ajv.addKeyword({
+    keyword: "multipleOf",
+    type: "number",
+    schemaType: "number",
+    error: { message: ({ schemaCode }) => str`must be multiple of ${schemaCode}` },
+    validate: (factor: number, value: number) => isMultiple(value, factor),
+  });
+  return ajv;
+}
+
+/** 19.99 is a multiple of 0.01, although their quotient in binary is not a whole number. */
+function isMultiple(value: number, factor: number): boolean {
+  if (Number.isInteger(value) && Number.isInteger(factor)) return value % factor === 0;
+  const quotient = value / factor;
+  const off = Math.abs(Math.round(quotient) - quotient);
+  return !(off > Math.max(1e-9, Math.abs(quotient) * 2 ** -51));
 }
 
 /** Members of messages that a rule names; null when its schema does not say it plainly. */

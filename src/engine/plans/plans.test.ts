@@ -1,5 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { fullFormats } from "ajv-formats/dist/formats.js";
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { CheckedMessage } from "../../domain/check.ts";
 import type { JsonObject } from "../../domain/json.ts";
@@ -170,6 +172,20 @@ test.each<[what: string, schema: JsonObject, fits: JsonObject, violates: JsonObj
     { total: 19.99 },
     { total: 19.999 },
   ],
+  ...[300_000.03, 10_000_000.02, -0.07, 1e300, 0].map(
+    (total): [string, JsonObject, JsonObject, JsonObject] => [
+      `${total} is a multiple of a cent`,
+      { properties: { total: { multipleOf: 0.01 } } },
+      { total },
+      { total: 300_000.035 },
+    ],
+  ),
+  [
+    "of whole numbers it is exact",
+    { properties: { id: { multipleOf: 2 } } },
+    { id: 9_007_199_254_740_990 },
+    { id: 9_007_199_254_740_991 },
+  ],
   [
     "the items of draft 2019-09 may be a list",
     { $schema: draft2019, properties: { ids: { items: [{ type: "number" }] } } },
@@ -202,6 +218,55 @@ test.each<[what: string, schema: JsonObject, fits: JsonObject, violates: JsonObj
   if (plan === null || isProblem(plan)) throw new Error(plan?.message);
   expect(checkPlan({ name: "Shop" }, plan, bought(fits)).violations).toEqual([]);
   expect(checkPlan({ name: "Shop" }, plan, bought(violates)).violations).not.toEqual([]);
+});
+
+test("of drawn URLs the format url says what its pattern says, and of long texts at once", async () => {
+  await loadPlans();
+  const plan = planFrom({ schemas: { Bought: { properties: { a: { format: "url" } } } } }, null);
+  if (plan === null || isProblem(plan)) throw new Error("no plan");
+  const fits = (a: string): boolean =>
+    checkPlan({ name: "Shop" }, plan, bought({ a })).violations.length === 0;
+  const part = fc.oneof(
+    fc.constantFrom(
+      "a",
+      "shop.example",
+      "ü-b.de",
+      "-",
+      "--",
+      ".",
+      "1",
+      "10.1.2.3",
+      "8.8.8.8",
+      "::1",
+    ),
+    fc.constantFrom(
+      "172.16.0.1",
+      "192.168.1.1",
+      "223.255.255.254",
+      "224.1.1.1",
+      "localhost",
+      "例.jp",
+    ),
+    fc.constantFrom("/p", "?q=1", "#f", "@", ":", ":8080", ":1", " ", "é", "%20", "", "u:p@"),
+  );
+  const drawn = fc.tuple(
+    fc.constantFrom("http://", "https://", "FTP://", "ws://", "//", ""),
+    fc.array(part, { maxLength: 5 }).map((parts) => parts.join("")),
+  );
+  fc.assert(
+    fc.property(drawn, ([scheme, rest]) => {
+      // There a user may have a slash in it, which no parser of URLs accepts.
+      fc.pre(!/\/.*@/.test(rest));
+      expect(fits(scheme + rest)).toBe((fullFormats.url as RegExp).test(scheme + rest));
+    }),
+    { numRuns: 2000 },
+  );
+  for (const repeated of [":", "a:", "@", "a@", "a.", "a-", "a.bc/", "a@b.cd/", "1."]) {
+    expect(fits(`http://${repeated.repeat(200_000 / repeated.length)}`)).toBe(
+      /^a[.@].*\/$/.test(repeated),
+    );
+    expect(fits(`http://${repeated.repeat(200_000 / repeated.length)} `)).toBe(false);
+  }
 });
 
 test("a check that fails for another reason than its patterns' cost fails, and says nothing of the message", async () => {

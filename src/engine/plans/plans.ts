@@ -290,9 +290,19 @@ function versionIn(versions: readonly PlanRule[], context: JsonObject): PlanRule
 
 /** Elements of a message times what is asked of each: errors that may be collected. */
 const maxErrors = 100_000;
+/** Where only the first violation is looked for, so often, for some 100 ms in all. */
+const maxRounds = 50;
+const maxWork = 5_000_000;
 
-/** Kept on record. */
-const maxDropped = 500;
+const tooLong: PlanViolation = {
+  path: "",
+  message: "was not checked completely: its texts are too long for the plan's patterns",
+};
+
+const tooLarge: PlanViolation = {
+  path: "",
+  message: "was not checked completely: it has too many elements to find each violation",
+};
 
 type CheckOptions = {
   source: Pick<Source, "name">;
@@ -358,17 +368,32 @@ class Check {
     }
     const message = this.#removal.rest;
     if (rule !== this.#failed && passes(rule, message)) return;
-    const isSmall = elementsOf(message) * rule.size.repeated <= maxErrors;
+    const work = elementsOf(message) * rule.size.repeated;
+    const isSmall = work <= maxErrors;
+    const rounds = isSmall ? 1 : Math.max(2, Math.min(maxRounds, maxWork / work));
     const validate = isSmall ? rule.all() : rule.first;
-    if (compiler().checked(() => validate(message)) === null) {
-      const sentence = "was not checked completely: its texts are too long for the plan's patterns";
-      this.#violations.push({ path: "", message: sentence });
-      return;
+    const fits = compiler().checked(() => this.#find(validate, rounds));
+    if (fits === null) this.#violations.push(tooLong);
+    else if (!fits && !isSmall && this.#isDropping) this.#violations.push(tooLarge);
+  }
+
+  get #isDropping(): boolean {
+    return this.#plan.onViolation === "drop-properties";
+  }
+
+  /** True when nothing is left. What stops at the first violation finds the next one when that is dropped. */
+  #find(validate: CompiledRule["first"], rounds: number): boolean {
+    for (let round = 0; round < rounds; round += 1) {
+      const message = this.#removal.rest;
+      if (validate(message)) return true;
+      const before = this.#dropped.length;
+      for (const { violation, remove } of violationsOf(validate, message)) {
+        if (round === 0 || remove !== null) this.#violations.push(violation);
+        if (this.#isDropping && remove !== null) this.#drop(remove);
+      }
+      if (this.#dropped.length === before) break;
     }
-    for (const { violation, remove } of violationsOf(validate, message)) {
-      this.#violations.push(violation);
-      if (this.#plan.onViolation === "drop-properties" && remove !== null) this.#drop(remove);
-    }
+    return false;
   }
 
   #checkNames({ planned }: CompiledRule): void {
@@ -379,8 +404,14 @@ class Check {
     const members = this.#removal.rest[member];
     if (!isObject(members)) return;
     const known = new Set(this.#violations.map(({ path }) => path));
-    for (const name of Object.keys(members)) {
-      if (planned.names.has(name) || planned.fits(name)) continue;
+    const unplanned: string[] = [];
+    const isComplete = compiler().checked(() => {
+      for (const name of Object.keys(members))
+        if (!planned.names.has(name) && !planned.fits(name)) unplanned.push(name);
+      return true;
+    });
+    if (isComplete === null) this.#violations.push(tooLong);
+    for (const name of unplanned) {
       const path = `${member}.${name.slice(0, 100)}`;
       if (!known.has(path)) this.#violations.push({ path, message: "is not in the plan" });
       known.add(path);
@@ -390,7 +421,7 @@ class Check {
 
   #drop(tokens: readonly string[]): void {
     const removed = this.#removal.remove(tokens);
-    if (removed !== null && this.#dropped.length < maxDropped) this.#dropped.push(removed);
+    if (removed !== null) this.#dropped.push(removed);
   }
 
   #trimmed(of: { traits: Json | undefined; properties: Json | undefined }): JsonObject {
@@ -419,7 +450,7 @@ function subjectOf({ type, members, context, messageId }: CheckedMessage): JsonO
   const subject: JsonObject = { ...members, type, context };
   if (messageId !== null && messageId !== members["messageId"]) subject["messageId"] = messageId;
   const member = type === "identify" || type === "group" ? "traits" : "properties";
-  if (!isObject(subject[member]) && type !== "alias" && type !== "delete") subject[member] = {};
+  if (!isObject(subject[member]) && type !== "alias") subject[member] = {};
   return subject;
 }
 

@@ -23,6 +23,7 @@ test.each<[changes: object, sentence: string]>([
   [{ url: "http://a/é" }, `"http://a/é" is not a full URL. ${full}`],
   [{ url: "ftp://a/" }, '"ftp://a/" is not an http or https URL.'],
   [{ url: "http://a:99999/" }, `"http://a:99999/" is not a full URL. ${full}`],
+  [{ url: { "@path": "$.constructor" } }, `A function is not a full URL. ${full}`],
   [{ data: [1] }, "The data must be an object."],
   [{ headers: "x" }, "The headers must be an object."],
   [{ headers: { "a b": "1" } }, '"a b" is not a legal header name.'],
@@ -33,6 +34,10 @@ test.each<[changes: object, sentence: string]>([
     "The value of a header cannot be written as text.",
   ],
   [{ headers: { a: "\u0100" } }, "The value of the header a has a character that is not legal."],
+  [
+    { data: { toJSON: { "@path": "$.constructor.create" } } },
+    "The request cannot be written: Object prototype may only be an Object or null: ",
+  ],
   [{ headers: { Connection: "x" } }, "Hookyard sets the header Connection itself. Remove it."],
 ])("%j is not sent: %s", (changes, sentence) => {
   expect(made(changes)).toBe(sentence);
@@ -47,6 +52,11 @@ test("headers are in the order of their names, in lower case, and those of two s
       ["b", "1, true"],
     ],
   });
+});
+
+test("an apostrophe in the path is written as the open source's HTTP client writes it", () => {
+  const url = "https://h/it's/'?q='#'";
+  expect(made({ url })).toMatchObject({ url: "https://h/it%27s/%27?q=%27" });
 });
 
 test("without headers there are none", () => {
@@ -81,4 +91,16 @@ test("equal mappings share what they make, each with its own webhook", () => {
 
 test("what a mapping cannot make of an event is a sentence", () => {
   expect(made({ data: { text: "x".repeat(2_000_000) } })).toMatch(/^[A-Z].*\.$/);
+});
+
+test("JSON in a text that is nested too deeply to be written is a sentence, at any depth", () => {
+  const decoded = { "@json": { mode: "decode", value: { "@path": "$.blob" } } };
+  const batch = { ...mapping.batch, enabled: true };
+  const sentences = Array.from({ length: 60 }, (_, nth) => (nth + 1) * 200).flatMap((depth) => {
+    const blob = `${'{"":'.repeat(depth)}1${"}".repeat(depth)}`;
+    return [{ data: decoded }, { data: {}, headers: { a: decoded }, batch }, { url: decoded }].map(
+      (changes) => made(changes, { blob }),
+    );
+  });
+  expect(sentences).toContain("The data is nested too deeply to be written.");
 });

@@ -59,7 +59,9 @@ function mappedRequest(mapping: Mapping, event: JsonObject): MappedRequest | str
     };
   } catch (error) {
     if (error instanceof MappingError || error instanceof PayloadError) return error.message;
-    throw error;
+    // Of what `@json` decodes: the message that has it fails, and not its whole request.
+    if (error instanceof RangeError) return "The data is nested too deeply to be written.";
+    return `The request cannot be written: ${error instanceof Error ? error.message : ""}`;
   }
 }
 
@@ -95,11 +97,14 @@ function urlOf(value: unknown): string {
   if (url.protocol !== "http:" && url.protocol !== "https:")
     throw new PayloadError(`${shown(text)} is not an http or https URL.`);
   url.hash = "";
+  // As the HTTP client of the open source writes it; of the query `URL` does so too.
+  url.pathname = url.pathname.replaceAll("'", "%27");
   return url.href;
 }
 
 function shown(value: unknown): string {
-  const text = JSON.stringify(value);
+  // A path may lead to a function, such as `$.properties.constructor`.
+  const text = (JSON.stringify(value) as string | undefined) ?? `A ${typeof value}`;
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }
 

@@ -61,8 +61,10 @@ export function* routing({
   seed,
   span = noSpan,
 }: RouteOptions): Routing {
-  if (source.plan !== null) yield weightOfPlan(source.plan, span.size);
-  const checked = source.plan === null ? null : checkPlan(source, source.plan, received);
+  // A receiver must hear of a deletion whatever a plan says of other messages.
+  const sourcePlan = received.type === "delete" ? null : source.plan;
+  if (sourcePlan !== null) yield weightOfPlan(sourcePlan, span.size);
+  const checked = sourcePlan === null ? null : checkPlan(source, sourcePlan, received);
   const plan = checked && {
     violations: checked.violations,
     dropped: checked.dropped,

@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { durationOf } from "../../domain/message-filter.ts";
-import { literalsOf, urlWithoutCredentials, withKnown } from "../../domain/credentials.ts";
+import { addressOf, urlWithoutCredentials, withKnown } from "../../domain/credentials.ts";
 import type { CallName } from "../../contract/contract.ts";
 import { Answer, facts } from "../answer.ts";
 import { defineTool, refused, type ToolContext } from "../tool.ts";
@@ -136,13 +136,12 @@ async function withCredentials(
         (one) => one["name"] !== undefined && one["name"] === drafted["name"],
       );
       const near = named.length > 0 ? named : there.slice(place, place + 1);
-      const { url } = literalsOf(drafted);
+      const url = addressOf(drafted);
       const host = hostOf(url);
       // A credential goes to no other host: an agent does not know its value.
       const moved = near
-        .map(literalsOf)
-        .filter((each) => host !== null && hostOf(each.url) === host)
-        .map((each) => ({ ...each, url }));
+        .filter((each) => host !== null && hostOf(addressOf(each)) === host)
+        .map(({ headers }) => ({ url, headers }));
       const completed = withKnown(drafted, [...near, ...there, ...moved]);
       missing.push(...completed.missing);
       return completed.one;
@@ -151,8 +150,8 @@ async function withCredentials(
   return { complete, missing };
 }
 
-function hostOf(url: string): string | null {
-  return URL.canParse(url) ? new URL(url).hostname : null;
+function hostOf(url: unknown): string | null {
+  return typeof url === "string" && URL.canParse(url) ? new URL(url).hostname : null;
 }
 
 type Result = {

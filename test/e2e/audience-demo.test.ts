@@ -244,4 +244,10 @@ test("a profile shows how an anonymous visitor became a user, and that what was 
   await view.list.getByText("No identity starts with this.").waitFor();
   await view.find.fill("a1");
   await view.entry("ana").waitFor();
+  // Each letter asks again. Without the focus in the field, `d` would open a story.
+  await view.find.fill("");
+  await view.find.pressSequentially("ada");
+  await view.list.getByText("No identity starts with this.").waitFor();
+  expect(await view.find.inputValue()).toBe("ada");
+  expect(await view.find.evaluate("(field) => field === document.activeElement")).toBe(true);
 });

@@ -3,7 +3,7 @@
 import { useState } from "react";
 import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
 import type { Rule } from "../../../domain/rules.ts";
-import { TextField } from "../../kit/controls.tsx";
+import { TextField, withoutSubmit } from "../../kit/controls.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { count } from "../../kit/words.ts";
@@ -88,6 +88,7 @@ export function Match({
             aria-label="Explain why a user matches"
             placeholder="Enter a userId to see why it matches or not"
             value={asked}
+            onKeyDown={withoutSubmit}
             onChange={(event) => setAsked(event.currentTarget.value)}
           />
           {why === null ? null : <Why rule={rule} userId={why} />}

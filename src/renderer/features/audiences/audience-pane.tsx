@@ -5,7 +5,7 @@
 
 import { useState } from "react";
 import { dayMs, type EventCondition, type TraitCondition } from "../../../domain/rules.ts";
-import { Button, Choice, SelectField, TextField } from "../../kit/controls.tsx";
+import { Button, Choice, SelectField, TextField, withoutSubmit } from "../../kit/controls.tsx";
 import { Step } from "../../kit/draft-form.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
@@ -185,6 +185,7 @@ function Difference({ number, audience }: { number: number; audience: Audience }
               placeholder="userId"
               mono
               value={userId}
+              onKeyDown={withoutSubmit}
               onChange={(event) => setTyped(event.currentTarget.value)}
             />
             <span className="muted">as</span>

@@ -129,6 +129,18 @@ export function useDraftsOnlyOf(
   }, [spelling, known]);
 }
 
+/**
+ * After everything was removed: what is made then gets the same ids. What is typed for no thing
+ * stays.
+ */
+export function dropDrafts(): void {
+  for (const use of all) {
+    const { drafts, drop } = use.getState();
+    for (const name of Object.keys(drafts))
+      if (use !== (useTyped as unknown) || /_\d{9,}$/.test(name)) drop(name);
+  }
+}
+
 /** Of the one that does not exist yet. */
 export const newId = "new";
 

@@ -74,6 +74,22 @@ export function useLast<Answer>(answer: Answer | undefined): Answer | undefined 
   return last.current;
 }
 
+/**
+ * What came first in the answer to a question. It stays while others move before it, until it is
+ * gone or something else is asked.
+ */
+export function useFirst(
+  first: string | undefined,
+  asked: string,
+  isGone: (id: string) => boolean = () => false,
+): string | undefined {
+  const held = useRef({ first, asked });
+  const { first: id, asked: before } = held.current;
+  const isOver = id === undefined || before !== asked || isGone(id);
+  if (isOver && first !== undefined) held.current = { first, asked };
+  return held.current.first;
+}
+
 function useRead<Name extends CallName>(
   name: Name,
   input: InputOf<Name> | null,

@@ -252,6 +252,6 @@ test("a profile shows how an anonymous visitor became a user, and that what was 
   await view.find.fill("");
   await view.find.pressSequentially("ada");
   await view.list.getByText("No identity starts with this.").waitFor();
-  expect(await view.find.inputValue()).toBe("ada");
+  await expect.poll(() => view.find.inputValue()).toBe("ada");
   expect(await view.find.evaluate((field) => field.matches(":focus"))).toBe(true);
 });

@@ -68,16 +68,19 @@ function Inspector() {
   useEffect(() => listenToRefusals(leaveWhatIsGone), []);
   useGlobalCommands(navigation);
   useUndoKeys();
-  useKeys({
-    Space: () => void pauseOrRun(),
-    ".": () => void stepClock(),
-    "?": () => useOverlay.getState().show("shortcuts"),
-    p: () => usePresenter.getState().toggle(),
-    d: () => void openStory({ file: fiveMinutes }),
-    w: () => usePlace.getState().go({ view: "flow" }),
-    n: () => useOverlay.getState().show("composer"),
-    "mod+k": () => useCommands.getState().open(),
-  });
+  useKeys(
+    {
+      Space: () => void pauseOrRun(),
+      ".": () => void stepClock(),
+      "?": () => useOverlay.getState().show("shortcuts"),
+      p: () => usePresenter.getState().toggle(),
+      d: () => void openStory({ file: fiveMinutes }),
+      w: () => usePlace.getState().go({ view: "flow" }),
+      n: () => useOverlay.getState().show("composer"),
+      "mod+k": () => useCommands.getState().open(),
+    },
+    "page",
+  );
   const isBefore = useStory(({ story }) => story?.at === 0);
   const View = viewsOf[view];
   return (

@@ -4,6 +4,7 @@ import { createRoot } from "react-dom/client";
 import { portRequest } from "../contract/port-messages.ts";
 import { App } from "./app.tsx";
 import { readKept, writeKept } from "./kit/kept.ts";
+import { setDraftsAside } from "./stores/drafts.ts";
 import { useStory } from "./stores/story.ts";
 import { createHttpTransport } from "./transport/http.ts";
 import { createPortTransport } from "./transport/port.ts";
@@ -44,6 +45,8 @@ void useStory
   .resume()
   .then(() => page.render(<App />));
 openDroppedShares((name, lines) => {
+  // They are of things that may have the same ids. A reload restores them.
+  setDraftsAside();
   setTransport(createShareTransport(Promise.resolve(lines)));
   window.location.hash = "#/live";
   // Another page altogether: whatever was read or typed belongs to the one before. A reload leads back.

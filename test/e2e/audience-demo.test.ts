@@ -240,8 +240,18 @@ test("a profile shows how an anonymous visitor became a user, and that what was 
   await view.part("Traits").getByText('"pro"').waitFor();
   await view.history.filter({ hasText: "identified" }).waitFor();
   await expect.poll(() => view.identities.count()).toBe(2);
+  // Who is seen later moves before her, and she stays open.
+  await inspector.send([{ userId: "ben", event: "Product Viewed" }]);
+  await view.entry("ben").waitFor();
+  expect(await view.profile("ana").count()).toBe(1);
   await view.find.fill("nob");
   await view.list.getByText("No identity starts with this.").waitFor();
   await view.find.fill("a1");
   await view.entry("ana").waitFor();
+  // Each letter asks again. Without the focus in the field, `d` would open a story.
+  await view.find.fill("");
+  await view.find.pressSequentially("ada");
+  await view.list.getByText("No identity starts with this.").waitFor();
+  await expect.poll(() => view.find.inputValue()).toBe("ada");
+  expect(await view.find.evaluate((field) => field.matches(":focus"))).toBe(true);
 });

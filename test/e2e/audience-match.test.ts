@@ -21,4 +21,15 @@ test("who matches an audience is read again when the clock moves, so that nobody
   await inspector.call("clock.advance", { byMs: 8 * 86_400_000 });
   await audiences.matching.filter({ hasText: "0 of 1 known user" }).waitFor();
   await expect.poll(() => audiences.sampled("u_1").count()).toBe(0);
+
+  // Nothing is saved by asking about a user.
+  await audiences.name.fill("Later");
+  for (const name of ["Explain why a user matches", "User"]) {
+    const field = page.getByRole("textbox", { name, exact: true });
+    await field.fill("u_1");
+    await field.press("Enter");
+  }
+  await audiences.why("u_1").waitFor();
+  expect((await inspector.call("audiences.get", { id })).name).toBe("Buyers");
+  await audiences.save.waitFor();
 });

@@ -79,6 +79,15 @@ describe("the clock bar", () => {
     await page.keyboard.press("Space");
     await expect.poll(async () => (await frame.now()) - Date.now()).toBeGreaterThan(10 * minute);
     expect((await inspector.call("clock.get", {})).mode).toBe("faster");
+
+    // As it runs by then, and not as it was set here.
+    await livePage(page).grid.focus();
+    await inspector.call("clock.set", { mode: "real" });
+    await page.locator("[data-clock=real]").waitFor();
+    await page.keyboard.press("Space");
+    await page.locator("[data-clock=paused]").waitFor();
+    await page.keyboard.press("Space");
+    await page.locator("[data-clock=real]").waitFor();
   });
 
   test("shows how far an advance has come that takes longer than a moment, with a way to cancel it", async ({

@@ -185,7 +185,12 @@ describe("a share file", () => {
   }) => {
     await failing(inspector);
     const lines = await shareOf(inspector);
-    const { page } = await open("/sources");
+    const { page } = await open("/destinations");
+    const unsaved = page
+      .getByRole("navigation", { name: "Destinations", exact: true })
+      .getByText("unsaved");
+    await page.getByRole("textbox", { name: "Name", exact: true }).fill("Another name");
+    await unsaved.waitFor();
     const drop = (name: string, bytes: Uint8Array): Promise<void> =>
       page.evaluate(
         `(() => {
@@ -206,7 +211,12 @@ describe("a share file", () => {
     await drop("failure.hookyard", await shareBytes(lines, "hookyard", pages));
     await page.getByRole("note").getByText("A share file.").waitFor();
     await livePage(page).rows.nth(1).waitFor();
+    await framePage(page).viewLink("Destinations").click();
+    await page.getByRole("region", { name: /^Destination / }).waitFor();
+    expect(await unsaved.count()).toBe(0);
     await page.reload();
+    await unsaved.waitFor();
+    await framePage(page).viewLink("Live").click();
     await livePage(page).rows.first().waitFor();
     await expect.poll(() => page.getByRole("note").count()).toBe(0);
   });

@@ -80,6 +80,37 @@ describe("a signature", () => {
     await found.filter({ hasText: "Give the receiver's body to be sure" }).waitFor();
   });
 
+  test("is valid while secrets are hidden too, and nothing of the body that is hidden is shown", async ({
+    open,
+    inspector,
+  }) => {
+    const { endpoint } = await inspector.shop();
+    await inspector.send([{ userId: "ada@example.test", event: "Signed Up" }]);
+    await inspector.call("pipeline.settle", {});
+    const { items } = await inspector.call("endpoints.requests", { id: endpoint.id });
+    const body = items[0]?.body as string;
+    const { page } = await open();
+    await livePage(page)
+      .row(/Signed Up/)
+      .click();
+    await detailsPage(page)
+      .mark(/^Round 1: success/)
+      .click();
+    await attemptPage(page).outcome.filter({ hasText: "success" }).waitFor();
+    await page.keyboard.press("p");
+    await page.getByText("secrets hidden").waitFor();
+    const signature = signatureOf(page);
+    await signature.right.waitFor();
+    await page.getByText(`${Buffer.byteLength(body)} bytes, as sent`).waitFor();
+    await signature.digest.fill(hmac(body));
+    await signature.found.filter({ hasText: "There is no difference" }).waitFor();
+    await signature.by("body").click();
+    await signature.body.fill(JSON.stringify(JSON.parse(body), null, 1));
+    await signature.causes.filter({ hasText: "spaces" }).waitFor();
+    expect(await signature.firstDifference.count()).toBe(0);
+    await expect.poll(() => page.locator("body").innerText()).not.toContain("ada@example.test");
+  });
+
   test("is compared with a receiver's own body as well", async ({ open, inspector }) => {
     const { page, body } = await openAttempt(inspector, open);
     const { by, body: field, found, firstDifference, causes } = signatureOf(page);

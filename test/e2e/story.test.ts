@@ -263,3 +263,48 @@ test("presenting hides write keys everywhere, and a form that is saved meanwhile
   await page.getByRole("button", { name: "Shortcuts" }).waitFor();
   await expect.poll(shown).toContain(source.writeKey);
 });
+
+test("while presenting, a filter is hidden on the screen and whole in the address, and views keep their keys", async ({
+  open,
+  inspector,
+}) => {
+  await inspector.shop();
+  await inspector.send([{ userId: "ada@example.test", event: "Signed Up" }]);
+  await inspector.call("pipeline.settle", {});
+  const address = "ada@example.test";
+  const { page } = await open(`/live?user=${encodeURIComponent(address)}`, projector);
+  const live = livePage(page);
+  const content = (): Promise<string> => page.evaluate("document.getElementById('root').innerHTML");
+  await live.chip("user").waitFor();
+  await page.keyboard.press("p");
+  await page.getByText("secrets hidden").waitFor();
+  await live.chip("user").filter({ hasText: "••••••" }).waitFor();
+  await live.row(/Signed Up/).waitFor();
+  expect((await content()).replaceAll(/href="[^"]*"/g, "")).not.toContain(address);
+  await live.stage("delivered").click();
+  await live.chip("state").waitFor();
+  expect(decodeURIComponent(page.url())).toContain(`user=${address}`);
+  await live.saved.click();
+  await live.menuItem("Save this filter…").click();
+  await live.filterName.fill("Hers");
+  await live.saveFilter.click();
+  await expect
+    .poll(() => page.evaluate("window.localStorage.getItem('hookyard.filters')"))
+    .toContain(`user:${address}`);
+
+  await live.row(/Signed Up/).click();
+  await page.getByRole("region", { name: "Message details" }).waitFor();
+  await page.keyboard.press("]");
+  await page.getByRole("region", { name: "Attempt", exact: true }).waitFor();
+  // The page is drawn again, with answers that are there.
+  await page.keyboard.press("p");
+  await page.getByRole("button", { name: "Shortcuts" }).waitFor();
+  await page.keyboard.press("w");
+  await page.waitForURL(/what-if/);
+  await page.keyboard.press("p");
+  await page.getByText("secrets hidden").waitFor();
+  await framePage(page).viewLink("Flow").click();
+  await flowPage(page).node("Shop web").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Shortcuts" }).waitFor();
+});

@@ -3,6 +3,7 @@
 import {
   type ChangeEvent,
   type ComponentPropsWithRef,
+  type KeyboardEvent,
   type ReactNode,
   useEffect,
   useRef,
@@ -246,6 +247,11 @@ export function TextField({
   );
 }
 
+/** Of a field that is no part of what the form around it saves: Enter in it does not save. */
+export const withoutSubmit = (event: KeyboardEvent): void => {
+  if (event.key === "Enter") event.preventDefault();
+};
+
 export function SelectField<Value extends string>({
   value,
   options,
@@ -340,8 +346,7 @@ export function CheckList<Item extends { id: string; name: string }>({
             placeholder={`Search ${items.length} ${label.toLowerCase()}`}
             value={search}
             onChange={(event) => setSearch(event.currentTarget.value)}
-            // It would save the form.
-            onKeyDown={(event) => event.key === "Enter" && event.preventDefault()}
+            onKeyDown={withoutSubmit}
           />
           <span className="quiet" role="status">
             {chosen.length} chosen{wanted === "" ? "" : `, ${shown.length} found`}

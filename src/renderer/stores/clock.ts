@@ -11,6 +11,8 @@ type ClockAnswer = AnswerOf<"clock.get">;
 export type AdvanceAnswer = ClockAnswer["advance"];
 
 let lastAnswer: ClockAnswer | undefined;
+/** Set here or elsewhere. */
+let lastRunning: { mode: "real" | "faster"; speed?: number } = { mode: "real" };
 let receivedAt = 0;
 /** How far the machine's time is from the page's own clock, which stands still while it sleeps. */
 let apartMs = 0;
@@ -23,6 +25,8 @@ export function useClock(): ClockAnswer | undefined {
   const { answer } = useLive("clock.get", {});
   if (answer !== lastAnswer) {
     lastAnswer = answer;
+    if (answer?.mode === "real") lastRunning = { mode: "real" };
+    if (answer?.mode === "faster") lastRunning = { mode: "faster", speed: answer.speed };
     receivedAt = window.performance.now();
     apartMs = apartNow();
   }
@@ -72,8 +76,6 @@ async function command(run: () => Promise<unknown>): Promise<void> {
   }
 }
 
-let lastRunning: { mode: "real" | "faster"; speed?: number } = { mode: "real" };
-
 export function setClock(mode: ClockAnswer["mode"], speed?: number): Promise<void> {
   if (mode !== "paused") lastRunning = speed === undefined ? { mode } : { mode, speed };
   return command(() =>
@@ -84,7 +86,6 @@ export function setClock(mode: ClockAnswer["mode"], speed?: number): Promise<voi
 /** Space, as in a video player. */
 export function pauseOrRun(): Promise<void> {
   if (lastAnswer?.mode === "paused") return setClock(lastRunning.mode, lastRunning.speed);
-  if (lastAnswer?.mode === "faster") lastRunning = { mode: "faster", speed: lastAnswer.speed };
   return setClock("paused");
 }
 

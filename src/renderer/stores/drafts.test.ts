@@ -144,6 +144,27 @@ test("a save that is refused keeps the draft", async () => {
   expect(getState().drafts["dst_1"]?.name).toBe("");
 });
 
+test("a draft is shown without its secrets while they are hidden, and keeps them", () => {
+  const getState = drafts();
+  const url = "https://example.test/?token=s3cr3t-v4lu3";
+  const renamed = { ...edited(getState, saved), name: "Bills" };
+  putDraft({ getState }, "dst_1", renamed);
+  const typed = { ...edited(getState, saved), url };
+  putDraft({ getState }, "dst_1", typed);
+
+  hideSecrets(true);
+  const shown = edited(getState, masked(saved));
+  expect(shown.url).toMatch(/token=•+/);
+  putDraft({ getState }, "dst_1", { ...shown, ids: [] });
+  hideSecrets(false);
+  expect(edited(getState, saved)).toEqual({ name: "Bills", url, ids: [] });
+
+  hideSecrets(true);
+  changeDraft({ getState }, "dst_1", shown, { ...shown, url: saved.url, name: saved.name });
+  changeDraft({ getState }, "dst_1", { ...shown, ids: [] }, shown);
+  expect(getState().drafts).toEqual({});
+});
+
 test("a draft that is edited while secrets are hidden has them after a reload", () => {
   const storage = new Map<string, string>();
   vi.stubGlobal("window", {

@@ -4,7 +4,7 @@
 
 import { useEffect } from "react";
 import { create, type StoreApi, type UseBoundStore } from "zustand";
-import { unmasked } from "../transport/secrets.ts";
+import { masked, unmasked } from "../transport/secrets.ts";
 import { readKept, writeKept } from "../kit/kept.ts";
 
 export type Saved<Draft> = {
@@ -20,6 +20,7 @@ type DraftStore<Draft> = {
   bases: Readonly<Record<string, Draft>>;
   /** What each editor showed last. An edit is undone against it, perhaps by a later editor. */
   saved: Map<string, Saved<Draft>>;
+  /** With its secrets, also when it is typed while they are hidden. */
   keep(id: string, draft: Draft, base?: Draft): void;
   drop(id: string): void;
 };
@@ -55,7 +56,7 @@ export function draftStore<Draft>(
   const use = create<DraftStore<Draft>>()((set, get) => {
     const write = (to: string, drafts: Readonly<Record<string, Draft>>): void => {
       if (isAside) return;
-      const kept = Object.entries(drafts).map(([id, draft]) => [id, unmasked(stored(draft))]);
+      const kept = Object.entries(drafts).map(([id, draft]) => [id, stored(draft)]);
       // Without room they live as long as the page.
       writeKept(to, JSON.stringify(Object.fromEntries(kept)), "sessionStorage");
     };
@@ -74,8 +75,8 @@ export function draftStore<Draft>(
       keep(id, draft, base) {
         const { [id]: _, ...bases } = get().bases;
         store(
-          { ...get().drafts, [id]: draft },
-          base === undefined ? bases : { ...bases, [id]: base },
+          { ...get().drafts, [id]: unmasked(draft) },
+          base === undefined ? bases : { ...bases, [id]: unmasked(base) },
         );
       },
       drop(id) {
@@ -103,7 +104,7 @@ const useTyped = draftStore<unknown>("typed");
 /** A state that stays while another view is open and over a reload. It ends with its tab. */
 export function useKept<Value>(name: string, initial: Value): [Value, (next: Value) => void] {
   const kept = useTyped((store) => store.drafts[name]) as Value | undefined;
-  return [kept ?? initial, (next) => useTyped.getState().keep(name, next)];
+  return [masked(kept ?? initial), (next) => useTyped.getState().keep(name, next)];
 }
 
 /**
@@ -128,6 +129,18 @@ export function useDraftsOnlyOf(
   }, [spelling, known]);
 }
 
+/**
+ * After everything was removed: what is made then gets the same ids. What is typed for no thing
+ * stays.
+ */
+export function dropDrafts(): void {
+  for (const use of all) {
+    const { drafts, drop } = use.getState();
+    for (const name of Object.keys(drafts))
+      if (use !== (useTyped as unknown) || /_\d{9,}$/.test(name)) drop(name);
+  }
+}
+
 /** Of the one that does not exist yet. */
 export const newId = "new";
 
@@ -136,6 +149,15 @@ type IdLists<Draft> = { readonly [Name in keyof Draft]?: readonly string[] };
 
 /** What an editor shows: what is saved now, with the changes of the draft. */
 export function shownDraft<Draft extends object>(
+  store: Pick<DraftStore<Draft>, "drafts" | "bases">,
+  id: string,
+  saved: Draft,
+  lists: IdLists<Draft>,
+): Draft {
+  return masked(withChanges(store, id, unmasked(saved), lists));
+}
+
+function withChanges<Draft extends object>(
   { drafts, bases }: Pick<DraftStore<Draft>, "drafts" | "bases">,
   id: string,
   saved: Draft,
@@ -184,12 +206,14 @@ export function changedAs<Draft extends object>(
 export function putDraft<Draft extends object>(
   { getState }: Pick<UseDrafts<Draft>, "getState">,
   id: string,
-  next: Draft,
+  shown: Draft,
 ): void {
   const { saved, keep, drop } = getState();
   const now = saved.get(id);
   if (now === undefined) return;
-  const { before, lists, isSame: equals } = now;
+  const { lists, isSame: equals } = now;
+  const before = unmasked(now.before);
+  const next = unmasked(shown);
   if (id !== newId && equals(changedAs(before, next, before, lists), before)) drop(id);
   else keep(id, next, before);
 }
@@ -205,7 +229,7 @@ export function changeDraft<Draft extends object>(
   if (now === undefined) return;
   const { before, lists } = now;
   const shown = shownDraft(getState(), id, before, lists);
-  putDraft({ getState }, id, changedAs(from, to, shown, lists));
+  putDraft({ getState }, id, changedAs(unmasked(from), unmasked(to), shown, lists));
 }
 
 /** The members that differ from what is saved. */

@@ -1,6 +1,6 @@
 /**
  * Single keys. A view says what a key does while it is on the screen; the last one to say so is
- * asked first. Keys do nothing while a dialog is open or a field or a menu has the focus, unless it is
+ * asked first, and the page itself last of all. Keys do nothing while a dialog is open or a field or a menu has the focus, unless it is
  * closing already, and a focused button keeps its own Space and Enter.
  */
 
@@ -13,15 +13,17 @@ export type KeyHandlers = Record<string, (event: KeyboardEvent) => unknown>;
 const layers: { current: KeyHandlers }[] = [];
 
 /** Keys as `KeyboardEvent.key` spells them; `mod+k` is Ctrl or ⌘. */
-export function useKeys(handlers: KeyHandlers): void {
+export function useKeys(handlers: KeyHandlers, of: "view" | "page" = "view"): void {
   const layer = useRef(handlers);
   layer.current = handlers;
   useEffect(() => {
-    layers.push(layer);
+    // Views that have their answers are there before the page.
+    if (of === "page") layers.unshift(layer);
+    else layers.push(layer);
     return () => {
       layers.splice(layers.indexOf(layer), 1);
     };
-  }, []);
+  }, [of]);
 }
 
 export const isMac = /Mac/.test(navigator.platform);

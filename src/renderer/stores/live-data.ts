@@ -4,7 +4,7 @@
  * the screen.
  */
 
-import { useCallback, useSyncExternalStore } from "react";
+import { useCallback, useRef, useSyncExternalStore } from "react";
 import { create } from "zustand";
 import { calls, type AnswerOf, type CallName, type InputOf } from "../../contract/contract.ts";
 import type { ChangeArea } from "../../contract/call.ts";
@@ -65,6 +65,29 @@ export function useOnce<Name extends CallName>(
   input: InputOf<Name> | null,
 ): Live<AnswerOf<Name>> {
   return useRead(name, input, null);
+}
+
+/** The answer, or the one to the input before until it is there: what is typed asks again. */
+export function useLast<Answer>(answer: Answer | undefined): Answer | undefined {
+  const last = useRef(answer);
+  if (answer !== undefined) last.current = answer;
+  return last.current;
+}
+
+/**
+ * What came first in the answer to a question. It stays while others move before it, until it is
+ * gone or something else is asked.
+ */
+export function useFirst(
+  first: string | undefined,
+  asked: string,
+  isGone: (id: string) => boolean = () => false,
+): string | undefined {
+  const held = useRef({ first, asked });
+  const { first: id, asked: before } = held.current;
+  const isOver = id === undefined || before !== asked || isGone(id);
+  if (isOver && first !== undefined) held.current = { first, asked };
+  return held.current.first;
 }
 
 function useRead<Name extends CallName>(

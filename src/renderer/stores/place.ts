@@ -1,9 +1,11 @@
 /**
  * Where the user is: a view, what is open in it, and how it is filtered. It lives in the address,
- * so that a reload, a bookmark and the back button all keep the place.
+ * so that a reload, a bookmark and the back button all keep the place. It has the secrets that a
+ * view hides while somebody presents: later, a mask would mean nobody.
  */
 
 import { create } from "zustand";
+import { unmasked } from "../transport/secrets.ts";
 
 const views = [
   "live",
@@ -56,7 +58,8 @@ function decoded(part: string): string {
   }
 }
 
-export function hashOf({ view, path, query }: Place): string {
+export function hashOf(place: Place): string {
+  const { view, path, query } = unmasked(place);
   const search = new URLSearchParams(query).toString();
   return `#/${[view, ...path].map(encodeURIComponent).join("/")}${search === "" ? "" : `?${search}`}`;
 }
@@ -75,7 +78,7 @@ export function openOf<Item extends { id: string }>(
 export const usePlace = create<PlaceStore>()((set, get) => ({
   ...placeOf(window.location.hash),
   go({ view, path = [], query = {} }) {
-    const place = { view, path, query };
+    const place = unmasked({ view, path, query });
     window.history.pushState(null, "", hashOf(place));
     set(place);
   },
@@ -83,7 +86,11 @@ export const usePlace = create<PlaceStore>()((set, get) => ({
     const merged = Object.entries({ ...get().query, ...query }).filter(
       (entry): entry is [string, string] => entry[1] !== null,
     );
-    const place = { view: get().view, path: path ?? get().path, query: Object.fromEntries(merged) };
+    const place = unmasked({
+      view: get().view,
+      path: path ?? get().path,
+      query: Object.fromEntries(merged),
+    });
     window.history.replaceState(null, "", hashOf(place));
     set(place);
   },

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, expect, test, vi } from "vitest";
 import { useToast } from "../kit/copy.tsx";
-import { showPipeline } from "../transport/transport.ts";
+import { setTransport, showPipeline } from "../transport/transport.ts";
 
 const window = Object.assign(new EventTarget(), {
   location: { hash: "" },
@@ -12,7 +12,9 @@ const document: { activeElement: { matches: () => boolean } | null } = { activeE
 vi.stubGlobal("window", window);
 vi.stubGlobal("document", document);
 const { usePlace } = await import("./place.ts");
-const { offerUndo, openThing, recordEdit, recordSaved, replay } = await import("./undo.ts");
+const { offerUndo, openThing, recordEdit, recordSaved, replay, resetEverything } =
+  await import("./undo.ts");
+const { draftStore, newId } = await import("./drafts.ts");
 afterAll(() => vi.unstubAllGlobals());
 
 let replayed: string[] = [];
@@ -100,4 +102,21 @@ test("what was edited in a story is not what has the same id outside of it", asy
   await undo();
   await undo();
   expect(replayed).toEqual(["undo own"]);
+});
+
+test("after everything was removed, nothing from before changes what has the same id", async () => {
+  const calls: unknown[] = [];
+  setTransport({
+    call: async (...asked) => calls.push(asked) as never,
+    watch: () => () => undefined,
+  });
+  const useDrafts = draftStore<object>("Reset");
+  useDrafts.getState().keep("ept_000000001", { name: "Bills" }, {});
+  useDrafts.getState().keep(newId, { name: "Next" });
+  recordEdit(edit("one"));
+  await resetEverything(true);
+  expect(calls).toEqual([["pipeline.reset", { what: "everything", clock: true }]]);
+  expect(useDrafts.getState()).toMatchObject({ drafts: {}, bases: {} });
+  await undo();
+  expect(replayed).toEqual([]);
 });

@@ -7,8 +7,9 @@ import { useEffect } from "react";
 import { create } from "zustand";
 import { type ToastAction, useToast } from "../kit/copy.tsx";
 import { errorOf } from "../kit/use-action.ts";
-import { pipelineFor } from "../transport/transport.ts";
+import { call, pipelineFor } from "../transport/transport.ts";
 import { useOffer } from "./commands.ts";
+import { dropDrafts } from "./drafts.ts";
 import { isMac, useKeys } from "./keys.ts";
 import { usePlace } from "./place.ts";
 
@@ -31,12 +32,14 @@ const maxEdits = 100;
 
 const useEdits = create<UndoStore>()(() => ({ edits: new Map() }));
 
+const pipeline = (): string => pipelineFor("events") ?? "own";
+
 /**
  * What is open: `endpoints/ept_000000001`. The settings are one thing. A story's pipeline has the
  * same ids for other things.
  */
 const thingAt = ({ view, path }: { view: string; path: readonly string[] }): string =>
-  [pipelineFor("events") ?? "own", view, ...(view === "settings" ? [] : path)].join("/");
+  [pipeline(), view, ...(view === "settings" ? [] : path)].join("/");
 
 export const openThing = (): string => thingAt(usePlace.getState());
 
@@ -166,6 +169,17 @@ async function run(action: () => unknown): Promise<void> {
   } finally {
     isReplaying = false;
   }
+}
+
+/** What is made after it gets the same ids: drafts and edits from before would change it. */
+export async function resetEverything(clock: boolean): Promise<void> {
+  await call("pipeline.reset", { what: "everything", clock });
+  dropDrafts();
+  const others = [...useEdits.getState().edits].filter(
+    ([thing]) => !thing.startsWith(`${pipeline()}/`),
+  );
+  useEdits.setState({ edits: new Map(others) });
+  useToast.getState().hide();
 }
 
 /** The text of the field that has the focus, when it got it. */

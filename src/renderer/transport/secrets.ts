@@ -104,10 +104,14 @@ function replaced(value: unknown): unknown {
   );
 }
 
+/** Bytes have no dots: a mask is drawn with stars in them. */
+const maskInBytes = /\*{6}\d+\*/g;
+
 /** Bytes that are no text, as the contract has them. */
 function changedBytes(base64: string, change: (text: string) => string): { base64: string } {
-  const changed = change(globalThis.atob(base64)).replaceAll("•", "*");
-  return { base64: globalThis.btoa(changed) };
+  const text = globalThis.atob(base64).replaceAll(maskInBytes, (mask) => mask.replaceAll("*", "•"));
+  const changed = change(text).replaceAll("•", "*");
+  return /[\u0100-\uffff]/.test(changed) ? { base64 } : { base64: globalThis.btoa(changed) };
 }
 
 function changedTexts(

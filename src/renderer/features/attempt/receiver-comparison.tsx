@@ -10,6 +10,7 @@ import { Choice, IconButton } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { count } from "../../kit/words.ts";
+import { unmasked } from "../../transport/secrets.ts";
 import {
   compareWithReceiver,
   type Comparison,
@@ -23,10 +24,13 @@ type Given = { by: "digest" | "body"; digest: string; receiverBody: string };
 
 export function ReceiverComparison({
   body,
+  isHidden,
   secret,
   expected,
 }: {
   body: Uint8Array;
+  /** Its bytes may not be shown. */
+  isHidden: boolean;
   secret: string;
   expected: string;
 }) {
@@ -39,7 +43,7 @@ export function ReceiverComparison({
         secret,
         expected,
         digest: by === "digest" ? digest : "",
-        receiverBody: by === "body" ? receiverBody : "",
+        receiverBody: by === "body" ? unmasked(receiverBody) : "",
       }),
     [body, secret, expected, by, digest, receiverBody],
   );
@@ -92,7 +96,7 @@ export function ReceiverComparison({
             one matches.
           </p>
         ) : (
-          <Found comparison={comparison} body={body} />
+          <Found comparison={comparison} body={body} isHidden={isHidden} />
         )}
       </div>
     </section>
@@ -102,9 +106,11 @@ export function ReceiverComparison({
 function Found({
   comparison: { explanation, theirs, hits },
   body,
+  isHidden,
 }: {
   comparison: Comparison;
   body: Uint8Array;
+  isHidden: boolean;
 }) {
   const { cause, sentence, firstDifference } = explanation;
   const isSame = cause === "none";
@@ -131,7 +137,7 @@ function Found({
           </p>
         </div>
       </div>
-      {theirs === null ? null : <Bytes ours={body} theirs={theirs} />}
+      {theirs === null || isHidden ? null : <Bytes ours={body} theirs={theirs} />}
       {isSame ? null : (
         <ul className="sig-tried" aria-label="What was tried">
           {tried.map(({ cause: each, words }) =>

@@ -15,6 +15,7 @@ import { StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { some } from "../../kit/words.ts";
 import { useDestination, useLive } from "../../stores/live-data.ts";
+import { unmasked } from "../../transport/secrets.ts";
 import type { Attempt } from "../timeline/timeline-model.ts";
 import { ReceiverComparison } from "./receiver-comparison.tsx";
 import "./signature.css";
@@ -61,11 +62,14 @@ function Signed({ attempt, destinationId, name, signature }: PanelProps & { sign
   const secret = answer?.sharedSecret ?? null;
   const text = attempt.request.body;
   const key = typeof text === "string" ? text : text.base64;
+  // What was signed, also while secrets are hidden.
   // oxlint-disable-next-line react-hooks/exhaustive-deps -- the key stands for the body
-  const body = useMemo(() => bytesOf(text), [key]);
+  const body = useMemo(() => bytesOf(unmasked(text)), [key]);
+  const isHidden = JSON.stringify(unmasked(text)) !== JSON.stringify(text);
+  const signedWith = secret === null ? null : unmasked(secret);
   const isRight = useMemo(
-    () => (secret === null ? null : sign(signatureKey(secret), body) === signature),
-    [secret, body, signature],
+    () => (signedWith === null ? null : sign(signatureKey(signedWith), body) === signature),
+    [signedWith, body, signature],
   );
 
   return (
@@ -99,9 +103,9 @@ function Signed({ attempt, destinationId, name, signature }: PanelProps & { sign
             no={2}
             title="Key"
             note={
-              secret === null
+              signedWith === null
                 ? "a shared secret"
-                : `the shared secret of ${name}, ${some(bytesOf(secret).length, "byte")}, UTF-8`
+                : `the shared secret of ${name}, ${some(bytesOf(signedWith).length, "byte")}, UTF-8`
             }
           >
             <Secret secret={secret} />
@@ -131,8 +135,14 @@ function Signed({ attempt, destinationId, name, signature }: PanelProps & { sign
         </ol>
         <Snippets />
       </section>
-      {secret === null ? null : (
-        <ReceiverComparison key={attempt.id} body={body} secret={secret} expected={signature} />
+      {signedWith === null ? null : (
+        <ReceiverComparison
+          key={attempt.id}
+          body={body}
+          isHidden={isHidden}
+          secret={signedWith}
+          expected={signature}
+        />
       )}
     </>
   );

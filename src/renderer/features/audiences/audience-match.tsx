@@ -1,13 +1,13 @@
 /** Who matches: the count while the rule is typed, some of them, and for one user why. */
 
-import { useRef, useState } from "react";
+import { useState } from "react";
 import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
 import type { Rule } from "../../../domain/rules.ts";
-import { TextField } from "../../kit/controls.tsx";
+import { TextField, withoutSubmit } from "../../kit/controls.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { count } from "../../kit/words.ts";
-import { useLive } from "../../stores/live-data.ts";
+import { useLast, useLive } from "../../stores/live-data.ts";
 import { hrefTo } from "../../stores/place.ts";
 import { Until } from "../details/until.tsx";
 import { valueText } from "../profiles/profile-words.ts";
@@ -88,6 +88,7 @@ export function Match({
             aria-label="Explain why a user matches"
             placeholder="Enter a userId to see why it matches or not"
             value={asked}
+            onKeyDown={withoutSubmit}
             onChange={(event) => setAsked(event.currentTarget.value)}
           />
           {why === null ? null : <Why rule={rule} userId={why} />}
@@ -152,8 +153,7 @@ type Preview = {
 export function usePreview(asked: InputOf<"audiences.preview"> | null): Preview {
   const { value: debounced, isOld } = useDebounced(asked);
   const { answer, error } = useLive("audiences.preview", debounced);
-  const last = useRef<AnswerOf<"audiences.preview">>(undefined);
-  if (answer !== undefined) last.current = answer;
+  const last = useLast(answer);
   if (asked === null) return { answer: undefined, error: null, isOld: false };
-  return { answer: answer ?? last.current, error, isOld: isOld || answer === undefined };
+  return { answer: last, error, isOld: isOld || answer === undefined };
 }

@@ -5,14 +5,14 @@
 
 import { useState } from "react";
 import { dayMs, type EventCondition, type TraitCondition } from "../../../domain/rules.ts";
-import { Button, Choice, SelectField, TextField } from "../../kit/controls.tsx";
+import { Button, Choice, SelectField, TextField, withoutSubmit } from "../../kit/controls.tsx";
 import { Step } from "../../kit/draft-form.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { userIdsIn } from "../../kit/user-ids.ts";
 import { count } from "../../kit/words.ts";
 import { advanceClock } from "../../stores/clock.ts";
-import { useLive } from "../../stores/live-data.ts";
+import { useFirst, useLive } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 import { Match, usePreview } from "./audience-match.tsx";
 import { AudienceSync } from "./audience-sync.tsx";
@@ -151,13 +151,14 @@ function Difference({ number, audience }: { number: number; audience: Audience }
     ({ kind }) => kind !== "audience",
   );
   const members = useLive("profiles.list", { limit: 1, audienceId: audience.id }).answer?.items;
+  const first = useFirst(members?.[0]?.userId ?? undefined, audience.id);
   const [typed, setTyped] = useState<string | null>(null);
   const [chosen, setChosen] = useState<string | null>(null);
   const [said, setSaid] = useState<string | null>(null);
   const { problem, attempt } = useAction();
   const source = sources.find(({ id }) => id === chosen) ?? sources[0];
   if (audience.rule === null) return null;
-  const userId = typed ?? members?.[0]?.userId ?? "";
+  const userId = typed ?? first ?? "";
   const days = longestWindow(audience.rule);
   const changes = changesFor(conditionsOf(audience.rule));
 
@@ -185,6 +186,7 @@ function Difference({ number, audience }: { number: number; audience: Audience }
               placeholder="userId"
               mono
               value={userId}
+              onKeyDown={withoutSubmit}
               onChange={(event) => setTyped(event.currentTarget.value)}
             />
             <span className="muted">as</span>

@@ -8,7 +8,7 @@ import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
-import { useLive } from "../../stores/live-data.ts";
+import { useLast, useLive } from "../../stores/live-data.ts";
 import { goOnceAnswered, openOf, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { Collection, type Entry } from "../collection/collection.tsx";
@@ -106,7 +106,7 @@ const most = 1000;
 /** The debug log, as DEBUG=analytics writes it, newest line first, on the clock. */
 function ClientLog({ id, name }: { id: string; name: string }) {
   const [limit, setLimit] = useState(pageSize);
-  const answer = useLive("clients.log", { id, limit }).answer;
+  const answer = useLast(useLive("clients.log", { id, limit }).answer);
   const lines = answer?.items ?? [];
   return (
     <section className="pane" aria-label={`Debug log of ${name}`}>

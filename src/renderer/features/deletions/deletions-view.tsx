@@ -9,7 +9,7 @@ import { ProblemText } from "../../kit/problem.tsx";
 import { usersInWords } from "../../kit/user-ids.ts";
 import { count } from "../../kit/words.ts";
 import { newId } from "../../stores/drafts.ts";
-import { useLive } from "../../stores/live-data.ts";
+import { useLast, useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { Collection, type Entry } from "../collection/collection.tsx";
 import { Time } from "../details/until.tsx";
@@ -27,7 +27,8 @@ const add = { label: "Delete users", run: deleteUsers };
 
 export function DeletionsView() {
   const [limit, setLimit] = useState(pageSize);
-  const { answer, error } = useLive("deletions.list", { limit });
+  const { answer: newest, error } = useLive("deletions.list", { limit });
+  const answer = useLast(newest);
   const suppressed = count(useLive("suppressions.list", { limit: 1 }).answer?.total ?? 0);
   const openId = usePlace((place) => place.path[0]);
   if (answer === undefined) return <ProblemText error={error} />;

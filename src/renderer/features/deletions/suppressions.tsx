@@ -6,7 +6,7 @@ import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { userIdsIn, wrongUserIds } from "../../kit/user-ids.ts";
 import { calendarDate, clockTime, count } from "../../kit/words.ts";
-import { useLive } from "../../stores/live-data.ts";
+import { useLast, useLive } from "../../stores/live-data.ts";
 import { hrefTo } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { EditorPane } from "../collection/collection.tsx";
@@ -17,10 +17,11 @@ export function Suppressions() {
   const [search, setSearch] = useState("");
   const [limit, setLimit] = useState(pageSize);
   const { problem, run } = useAction();
-  const { answer, error } = useLive(
+  const { answer: newest, error } = useLive(
     "suppressions.list",
     search === "" ? { limit } : { limit, search },
   );
+  const answer = useLast(newest);
   const lift = (userId: string): void =>
     run(`lift ${userId}`, () => call("suppressions.lift", { userId }));
   return (

@@ -12,13 +12,14 @@ import { type Command, useOffer, useOverlay } from "../../stores/commands.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { openStory } from "../../stores/story.ts";
 import { goOnceAnswered } from "../../stores/place.ts";
+import { resetEverything } from "../../stores/undo.ts";
 import { call } from "../../transport/transport.ts";
 
 export const openDemo = (): Promise<void> =>
   goOnceAnswered(call("workspaces.open", { kind: "demo" }), () => ({ view: "live" }));
 
 async function resetDemo(): Promise<void> {
-  await call("pipeline.reset", { what: "everything", clock: true });
+  await resetEverything(true);
   await openDemo();
 }
 

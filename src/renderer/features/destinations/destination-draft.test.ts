@@ -1,4 +1,5 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
+import { hideSecrets, masked } from "../../transport/secrets.ts";
 import {
   changesOf,
   draftOf,
@@ -35,6 +36,8 @@ const draft = (members: Partial<DestinationDraft>): DestinationDraft => ({
   ...draftOf(destination),
   ...members,
 });
+
+afterEach(() => hideSecrets(false));
 
 describe("a destination being set up", () => {
   test("begins with one empty URL, the only source, and the documented profile", () => {
@@ -124,6 +127,24 @@ describe("a destination being set up", () => {
     expect(problems.webhooks[2]?.headers).toEqual([expect.stringContaining("needs a name")]);
     expect(problems.isWrong).toBe(true);
     expect(problemsOf(draftOf(destination)).isWrong).toBe(false);
+  });
+
+  test("dots of hidden secrets are not wrong, and what is wrong does not name them", () => {
+    hideSecrets(true);
+    const url = "https://example.com/hook?token=s3cr3t-v4lu3";
+    const headers: [string, string][] = [["Authorization", "Bearer s3cr3t"]];
+    const typed = masked(draft({ webhooks: [{ url, headers }] }));
+    expect(JSON.stringify(typed)).not.toContain("s3cr3t");
+    expect(problemsOf(typed)).toMatchObject({ isWrong: false });
+    const mapping = { ...newMapping([]), url };
+    const kind = "webhooks-actions";
+    expect(problemsOf(masked(draft({ kind, mappings: [mapping] })))).toMatchObject({
+      isWrong: false,
+    });
+    const twice = masked(
+      draft({ kind, mappings: [1, 2].map(() => ({ ...mapping, name: "a@b.test" })) }),
+    );
+    expect(problemsOf(twice).mappings[1]?.name).toMatch(/Another mapping has the name ••/);
   });
 
   test("a value of a mapping is read from its text as it was written", () => {

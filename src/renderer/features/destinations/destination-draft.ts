@@ -6,6 +6,7 @@
 import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
 import { checkHeader, checkWebhookUrl } from "../../../domain/webhook-rules.ts";
 import { draftStore } from "../../stores/drafts.ts";
+import { masked, unmasked } from "../../transport/secrets.ts";
 import {
   type MappingDraft,
   mappingDraftOf,
@@ -159,7 +160,9 @@ export type DraftProblems = {
   isWrong: boolean;
 };
 
-export function problemsOf(draft: DestinationDraft): DraftProblems {
+/** Also while secrets are hidden: dots are refused where a secret is right. */
+export function problemsOf(shown: DestinationDraft): DraftProblems {
+  const draft = unmasked(shown);
   const { kind, name, mappings } = draft;
   const webhooks = kind === "webhooks" ? draft.webhooks : [];
   const wrongName = name.trim() === "" ? "A destination needs a name." : null;
@@ -175,7 +178,7 @@ export function problemsOf(draft: DestinationDraft): DraftProblems {
     wrongName !== null ||
     wrongMappings.some((mapping) => mapping.isWrong) ||
     wrongWebhooks.some(({ url, headers }) => url !== null || headers.some((each) => each !== null));
-  return { name: wrongName, webhooks: wrongWebhooks, mappings: wrongMappings, isWrong };
+  return masked({ name: wrongName, webhooks: wrongWebhooks, mappings: wrongMappings, isWrong });
 }
 
 /** The API takes it, but a delivery would go there twice in every round: surely a slip. */

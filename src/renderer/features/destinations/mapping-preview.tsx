@@ -13,6 +13,7 @@ import { tokenise } from "../../kit/json-tokens.ts";
 import { ProblemText } from "../../kit/problem.tsx";
 import { count, some } from "../../kit/words.ts";
 import { hrefTo, usePlace } from "../../stores/place.ts";
+import { unmasked } from "../../transport/secrets.ts";
 import type { DestinationDraft } from "./destination-draft.ts";
 import { problemsOfMapping } from "./mapping-draft.ts";
 import { type Preview, useMappingPreview, useOpenMapping } from "./use-mapping-preview.ts";
@@ -31,7 +32,7 @@ export function MappingPreview({
   const { preview, error } = useMappingPreview({ draft, destinationId }, open);
   const mapping = draft.mappings[open];
   if (mapping === undefined) return null;
-  const problems = problemsOfMapping(mapping, []);
+  const problems = problemsOfMapping(unmasked(mapping), []);
   const unread = problems.data.find((each) => each !== null) ?? null;
   return (
     <div className="mapping-preview">

@@ -1,8 +1,8 @@
 /** What a mapping that is being typed makes of the newest messages, and which mapping is open. */
 
-import { useRef, useSyncExternalStore } from "react";
+import { useSyncExternalStore } from "react";
 import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
-import { useLive, useOnce } from "../../stores/live-data.ts";
+import { useLast, useLive, useOnce } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import type { DestinationDraft } from "./destination-draft.ts";
 import { mappingInput } from "./mapping-draft.ts";
@@ -42,10 +42,7 @@ export function useMappingPreview({ draft, destinationId }: Previewed, place: nu
   const live = useLive("mappings.preview", isOpen ? value : null);
   const once = useOnce("mappings.preview", isOpen ? null : value);
   const { answer, error } = isOpen ? live : once;
-  // The last answer stays until the next one is there.
-  const last = useRef<Preview>(undefined);
-  if (answer !== undefined) last.current = answer;
-  return { preview: answer ?? last.current, error };
+  return { preview: useLast(answer), error };
 }
 
 /** There, the preview is a tab. */

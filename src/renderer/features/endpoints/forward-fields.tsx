@@ -6,6 +6,7 @@ import { checkWebhookUrl } from "../../../domain/webhook-rules.ts";
 import { CommitField } from "../../kit/commit-field.tsx";
 import { SelectField } from "../../kit/controls.tsx";
 import { durationText, parseDuration } from "../../kit/duration-text.ts";
+import { unmasked } from "../../transport/secrets.ts";
 import type { ProgramStep } from "./program-text.ts";
 
 type FieldsProps = {
@@ -24,7 +25,7 @@ export function ReceiverField({ step, number, onChange }: FieldsProps) {
       mono
       placeholder="http://127.0.0.1:3000/"
       text={step.to ?? ""}
-      check={checkWebhookUrl}
+      check={(to) => checkWebhookUrl(unmasked(to))}
       onCommit={(to) => onChange({ ...step, to })}
     />
   );

@@ -170,6 +170,20 @@ describe("typing a program that was there before", () => {
     expect(typed("reset → 200")).toEqual([{ do: "reset" }, before[1]]);
   });
 
+  test.each([
+    ["truncate 503 21 B ×3 → 200", '{"error":"beschäft"}'],
+    ["truncate 500 ×2 → 200", '{"error":"beschäft"}'],
+    ["truncate 503 8 B ×2 → 200", "........"],
+  ])("a body that a line gives as its size stays while the size does: %s", (text, body) => {
+    const sized: ProgramStep[] = [
+      { do: "truncate", status: 503, times: 2, body: '{"error":"beschäft"}' },
+      { do: "answer" },
+    ];
+    expect(printProgram(sized)).toBe("truncate 503 21 B ×2 → 200");
+    const steps = keepExtras(parseProgram(text).steps ?? [], sized);
+    expect(steps[0]?.body).toBe(body);
+  });
+
   test("a forward keeps its receiver, and a new one has the receiver of the others", () => {
     const to = "http://127.0.0.1:8080/hook";
     const forwards: ProgramStep[] = [

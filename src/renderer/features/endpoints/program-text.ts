@@ -30,10 +30,7 @@ export function printStep(step: ProgramStep): string {
 export function printAction(step: ProgramStep): string {
   const { do: does, status, body, forMs } = step;
   const odd = status === undefined || status === 200 ? "" : ` ${status}`;
-  const size =
-    body === undefined
-      ? ""
-      : ` ${new TextEncoder().encode(body).byteLength.toLocaleString("en-US")} B`;
+  const size = body === undefined ? "" : ` ${bytesIn(body).toLocaleString("en-US")} B`;
   switch (does) {
     case "answer":
       return String(status ?? 200);
@@ -51,6 +48,8 @@ export function printAction(step: ProgramStep): string {
       return does;
   }
 }
+
+const bytesIn = (text: string): number => new TextEncoder().encode(text).byteLength;
 
 export function printMatch(match: ProgramStep["match"]): string {
   const { type, event, userId } = match ?? {};
@@ -235,7 +234,11 @@ export function keepExtras(
       };
     }
     if (old === null || old === undefined || old.do !== step.do) return step;
-    const { headers, body } = { headers: old.headers, body: step.body ?? old.body };
+    const isSameSize = old.body !== undefined && bytesIn(old.body) === step.body?.length;
+    const { headers, body } = {
+      headers: old.headers,
+      body: step.body === undefined || isSameSize ? old.body : step.body,
+    };
     return {
       ...step,
       ...(headers === undefined ? {} : { headers }),

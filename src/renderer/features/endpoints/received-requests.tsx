@@ -8,7 +8,7 @@ import { OutcomeGlyph, StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { count } from "../../kit/words.ts";
 import { useKeys } from "../../stores/keys.ts";
-import { useLive } from "../../stores/live-data.ts";
+import { useLast, useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { Time } from "../details/until.tsx";
@@ -24,7 +24,8 @@ const maxShown = 500;
 export function ReceivedRequests({ endpoint }: { endpoint: Endpoint }) {
   const { id, position } = endpoint;
   const [limit, setLimit] = useState(pageSize);
-  const { answer, error } = useLive("endpoints.requests", { id, limit });
+  const { answer: newest, error } = useLive("endpoints.requests", { id, limit });
+  const answer = useLast(newest);
   const chosen = usePlace((place) => place.path[1]);
   const change = usePlace((place) => place.change);
   const rows = useRef<HTMLDivElement>(null);

@@ -130,10 +130,13 @@ function useHeldMessage(flow: FlowAnswer | undefined) {
     setHeld(id);
     go({ view: "flow", path: [id] });
   };
-  const close = (): void => {
+  /** False: there is nothing to close. */
+  const close = (): boolean => {
+    const hasFocus = (query["focus"] ?? null) !== null;
     setHeld(null);
     if (selected !== null) go({ view: "flow" });
-    else if ((query["focus"] ?? null) !== null) change({ query: { focus: null } });
+    else if (hasFocus) change({ query: { focus: null } });
+    return held !== null || selected !== null || hasFocus;
   };
   const holdOne = (): void => {
     if (held !== null) return setHeld(null);

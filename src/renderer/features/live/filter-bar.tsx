@@ -18,6 +18,7 @@ import { count } from "../../kit/words.ts";
 import { keptList } from "../../stores/kept-list.ts";
 import { useFeed } from "../../stores/live-data.ts";
 import { lacksToken } from "../../transport/call-error.ts";
+import { masked, unmasked } from "../../transport/secrets.ts";
 import { useExport } from "./export.ts";
 import { FilterField } from "./filter-field.tsx";
 import type { MessageRows } from "./message-rows.ts";
@@ -64,10 +65,10 @@ function SavedFilters({
   const { saved, save, remove } = useSavedFilters();
   /** What is being named; null: nothing. */
   const [name, setName] = useState<string | null>(null);
-  const text = formatFilter(filter);
+  const text = formatFilter(unmasked(filter));
   const own = saved.find((each) => each.text === text);
   const chosen: MenuItem[] = saved.map((each) => ({
-    label: each.name,
+    label: masked(each.name),
     icon: each === own ? "check" : "search",
     onSelect: () => onFilter(parseFilter(each.text)),
   }));
@@ -77,10 +78,10 @@ function SavedFilters({
           label: "Save this filter…",
           icon: "star",
           disabled: isEmpty(filter),
-          onSelect: () => setName(text.slice(0, 60)),
+          onSelect: () => setName(masked(text).slice(0, 60)),
         }
       : {
-          label: `Delete “${own.name}”`,
+          label: `Delete “${masked(own.name)}”`,
           icon: "deletions",
           onSelect: () => remove(own.name),
         };
@@ -92,7 +93,7 @@ function SavedFilters({
   };
   const submit = (): void => {
     if (name === null || name.trim() === "") return;
-    save({ name: name.trim(), text });
+    save({ name: unmasked(name.trim()), text });
     setName(null);
   };
   return (
@@ -135,7 +136,7 @@ function SavedFilters({
             />
           </Labelled>
           <p className="quiet">
-            <code>{text}</code>
+            <code>{masked(text)}</code>
           </p>
         </form>
       </Dialog>

@@ -19,6 +19,7 @@ import {
   withValues,
 } from "../../../domain/message-filter.ts";
 import { useOnce } from "../../stores/live-data.ts";
+import { unmasked } from "../../transport/secrets.ts";
 import { extractChips, textOf, withoutLast } from "./filter-text.ts";
 import { askedFor, choose, firstOf, suggest, type Suggestion, wordAtEnd } from "./suggestions.ts";
 
@@ -282,14 +283,14 @@ function useAppliedFilter(
     seen.current = now;
     const isOwn = isOwnChange.current;
     isOwnChange.current = false;
-    if (isOwn && filter.text === ownText.current) return;
+    if (isOwn && unmasked(filter.text) === unmasked(ownText.current)) return;
     ownText.current = filter.text;
     onText(filter.text, isOwn);
     // oxlint-disable-next-line react-hooks/exhaustive-deps -- once for each filter
   }, [filter]);
   return (next) => {
     ownText.current = next.text;
-    if (JSON.stringify(next) === JSON.stringify(filter)) return;
+    if (JSON.stringify(unmasked(next)) === JSON.stringify(unmasked(filter))) return;
     isOwnChange.current = true;
     onChange(next);
   };

@@ -24,6 +24,7 @@ import { useOffer } from "../../stores/commands.ts";
 import { type KeyHandlers, useKeys } from "../../stores/keys.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { goOnceAnswered, usePlace } from "../../stores/place.ts";
+import { masked } from "../../transport/secrets.ts";
 import { call } from "../../transport/transport.ts";
 import { AttemptView } from "../attempt/attempt-view.tsx";
 import { WhatIfView } from "../attempt/what-if-view.tsx";
@@ -51,7 +52,7 @@ import "./live.css";
 export function LiveView() {
   const { path, query } = usePlace();
   const [openId, part, attemptId, detail] = path;
-  const filter = useMemo(() => filterOf(query), [query]);
+  const filter = useMemo(() => masked(filterOf(query)), [query]);
   const messages = useLive("stats.get", {}).answer?.messages;
   const sourceName = useSourceName();
   const { problem: refusal, run, attempt, clear } = useAction();

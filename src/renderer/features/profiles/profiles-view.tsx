@@ -8,7 +8,7 @@ import { Button, TextField } from "../../kit/controls.tsx";
 import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { count } from "../../kit/words.ts";
-import { useLive } from "../../stores/live-data.ts";
+import { useFirst, useLast, useLive } from "../../stores/live-data.ts";
 import { hrefTo, usePlace } from "../../stores/place.ts";
 import { Collection, type Entry } from "../collection/collection.tsx";
 import { Time } from "../details/until.tsx";
@@ -25,11 +25,17 @@ export function ProfilesView() {
   const [limit, setLimit] = useState(pageSize);
   const openId = usePlace((place) => place.path[0]);
   const audienceId = usePlace((place) => place.query["audience"]);
-  const { answer, error } = useLive("profiles.list", {
+  const { answer: newest, error } = useLive("profiles.list", {
     limit,
     ...(search === "" ? {} : { search }),
     ...(audienceId === undefined ? {} : { audienceId }),
   });
+  const answer = useLast(newest);
+  const first = useFirst(
+    newest?.items[0]?.id,
+    JSON.stringify([search, audienceId]),
+    (id) => newest?.nextCursor === null && newest.items.every((each) => each.id !== id),
+  );
   const audience = useLive("audiences.list", {}).answer?.items.find(
     (each) => each.id === audienceId,
   );
@@ -38,7 +44,7 @@ export function ProfilesView() {
   const profiles = answer.items;
   const isEmpty =
     profiles.length === 0 && search === "" && audienceId === undefined && openId === undefined;
-  const current = openId ?? profiles[0]?.id;
+  const current = openId ?? (profiles.length === 0 ? undefined : first);
   const entries = profiles.map((profile, place): Entry => {
     const events = eventsWord(profile.events);
     const label = profileName(profile);

@@ -9,7 +9,7 @@ import { Button, IconButton } from "../../kit/controls.tsx";
 import { some } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
-import { unmasked } from "../../transport/secrets.ts";
+import { masked, unmasked } from "../../transport/secrets.ts";
 import { type CheckDraft, type CheckFields, emptyCheck, withUrl } from "./check-draft.ts";
 import { readKept, writeKept } from "../../kit/kept.ts";
 
@@ -18,8 +18,12 @@ const key = "hookyard.check";
 /** All but the secret survives a reload. */
 export const useCheckForm = create<CheckDraft>()(() => ({ ...emptyCheck, ...stored() }));
 useCheckForm.subscribe(({ secret: _, ...form }) => {
-  writeKept(key, JSON.stringify(unmasked(form)), "sessionStorage");
+  writeKept(key, JSON.stringify(form), "sessionStorage");
 });
+
+/** It has the secrets that the fields may not show. */
+export const changeForm = (changes: Partial<CheckDraft>): void =>
+  useCheckForm.setState(unmasked(changes));
 
 function stored(): Partial<CheckDraft> {
   return JSON.parse(readKept(key, "sessionStorage") ?? "{}") as Partial<CheckDraft>;
@@ -36,7 +40,7 @@ export function useWebhookOfPlace(): void {
     const webhook = destination?.webhooks.find((each) => each.id === webhookId);
     if (destination !== undefined && webhook !== undefined) {
       const { name, hasSharedSecret } = destination;
-      useCheckForm.setState({
+      changeForm({
         ...emptyCheck,
         url: webhook.url,
         headers: webhook.headers,
@@ -56,7 +60,7 @@ type CheckFormProps = {
 };
 
 export function CheckForm({ isRunning, isBusy, onStart, onStop }: CheckFormProps) {
-  const form = useCheckForm();
+  const form = masked(useCheckForm());
   return (
     <form
       className="check-form"
@@ -72,7 +76,7 @@ export function CheckForm({ isRunning, isBusy, onStart, onStop }: CheckFormProps
         label="URL"
         placeholder="http://127.0.0.1:8080/hooks"
         value={form.url}
-        onChange={(url) => useCheckForm.setState((before) => withUrl(before, url))}
+        onChange={(url) => changeForm(withUrl(useCheckForm.getState(), unmasked(url)))}
       />
       <HeadersField />
       <SecretField />
@@ -116,7 +120,7 @@ function FormField({
   value,
   unit,
   type = "text",
-  onChange = (text) => useCheckForm.setState({ [name]: text }),
+  onChange = (text) => changeForm({ [name]: text }),
   children,
 }: FormFieldProps) {
   const id = useId();
@@ -141,7 +145,7 @@ function FormField({
 }
 
 function HeadersField() {
-  const { headers, headersOf } = useCheckForm();
+  const { headers, headersOf } = masked(useCheckForm());
   const names = Object.keys(headers);
   if (names.length === 0) return null;
   return (
@@ -156,7 +160,7 @@ function HeadersField() {
           small
           icon="close"
           label="Send without these headers"
-          onClick={() => useCheckForm.setState({ headers: {} })}
+          onClick={() => changeForm({ headers: {} })}
         />
       </span>
     </div>
@@ -164,7 +168,7 @@ function HeadersField() {
 }
 
 function SecretField() {
-  const { secret, destination } = useCheckForm();
+  const { secret, destination } = masked(useCheckForm());
   const [isShown, setIsShown] = useState(false);
   if (destination !== null) {
     return (
@@ -179,7 +183,7 @@ function SecretField() {
             small
             icon="close"
             label="Enter another secret"
-            onClick={() => useCheckForm.setState({ destination: null })}
+            onClick={() => changeForm({ destination: null })}
           />
         </span>
       </div>

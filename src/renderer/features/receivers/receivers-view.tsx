@@ -15,7 +15,7 @@ import { goOnceAnswered, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { useOwnScenarios } from "../scenarios/own-scenarios.ts";
 import { inputOf } from "./check-draft.ts";
-import { CheckForm, useCheckForm, useWebhookOfPlace } from "./check-form.tsx";
+import { changeForm, CheckForm, useCheckForm, useWebhookOfPlace } from "./check-form.tsx";
 import { CheckList, ScoreLine } from "./check-list.tsx";
 import { countOf, findingBeside, findingsOf, isOver } from "./check-words.ts";
 import { CheckFoot, OpenCheck } from "./open-check.tsx";
@@ -35,8 +35,7 @@ export function ReceiversView() {
   const isFromWebhook = query["destination"] !== undefined;
   const check = answer?.items.find((each) => (id === undefined ? !isFromWebhook : each.id === id));
   useEffect(() => {
-    if (check !== undefined && !isPrefilled && !isFromWebhook)
-      useCheckForm.setState({ url: check.url });
+    if (check !== undefined && !isPrefilled && !isFromWebhook) changeForm({ url: check.url });
     // oxlint-disable-next-line react-hooks/exhaustive-deps -- an emptied field stays empty
   }, [check?.id]);
 

@@ -9,6 +9,7 @@ import { some } from "../../kit/words.ts";
 import type { Command } from "../../stores/commands.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
+import { resetEverything } from "../../stores/undo.ts";
 import { call } from "../../transport/transport.ts";
 import { Collection, EditorPane, type Entry } from "../collection/collection.tsx";
 import { DemoSection } from "../demo/demo.tsx";
@@ -179,7 +180,7 @@ function ResetSection() {
         onClose={() => setAsks(null)}
         title="Remove everything?"
         action="Remove everything"
-        onConfirm={() => call("pipeline.reset", { what: "everything", clock })}
+        onConfirm={() => resetEverything(clock)}
       >
         {lost} are permanently deleted, along with {ofUsers}, {some(sources, "source")},{" "}
         {some(destinations, "destination")} with their shared secrets,{" "}

@@ -23,6 +23,7 @@ import { count as number, some } from "../../kit/words.ts";
 import { useOverlay } from "../../stores/commands.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
+import { masked } from "../../transport/secrets.ts";
 import { call, callUnmasked } from "../../transport/transport.ts";
 import { filterOf } from "../live/filter-text.ts";
 import "./share.css";
@@ -34,7 +35,7 @@ const useChosen = create<Chosen>()(() => ({ filter: "", ids: null }));
 /** Of these messages; without them, of those that Live lists. */
 export function openShareDialog(ids: readonly string[] | null = null): void {
   const { view, query } = usePlace.getState();
-  const filter = view === "live" ? formatFilter(filterOf(query)) : "";
+  const filter = view === "live" ? formatFilter(masked(filterOf(query))) : "";
   useChosen.setState({ filter, ids });
   useOverlay.getState().show("share");
 }

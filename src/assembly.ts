@@ -103,7 +103,8 @@ export function createCore({
     onDestinationDeleted: signals.destinationDeleted.emit,
     ...(steady ? { newWriteKey: () => newId().replaceAll("-", "") } : {}),
   });
-  const suppressions = createSuppressions({ store, now, changes });
+  const onLifted = signals.suppressionLifted.emit;
+  const suppressions = createSuppressions({ store, now, changes, onLifted });
   const seed = (): number => configuration.settings().seed;
   return {
     store,
@@ -154,6 +155,7 @@ function createSignals() {
     clockMoved: signal<[]>(),
     configurationChanged: signal<[]>(),
     destinationDeleted: signal<[id: DestinationId]>(),
+    suppressionLifted: signal<[]>(),
     /** Due times were missed, because the machine slept or the process did not run. */
     overdue: signal<[]>(),
   };
@@ -246,6 +248,7 @@ export function createPeople(core: Core, { accepted }: { accepted: () => Promise
   advanceWork.trouble = () => store.trouble() ?? follower.trouble;
   signals.profilesChanged.on((changes) => computations.onApplied(changes));
   signals.configurationChanged.on(() => computations.onConfigurationChanged());
+  signals.suppressionLifted.on(() => computations.onConfigurationChanged());
   signals.attemptsRecorded.on(() => follower.noteOthers());
   return { follower, profiles, computations, deletions };
 }

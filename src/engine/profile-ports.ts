@@ -261,6 +261,7 @@ type Computed<Id> = {
   /** Destinations that have received what was sent so far. Missing in rows of older versions. */
   reached?: readonly DestinationId[];
   firstSyncs?: FirstSync[];
+  skipped?: readonly Skipped[];
 };
 
 /**
@@ -274,6 +275,12 @@ export type FirstSync = {
   /** It waits for the next manual sync. */
   cancelled?: true;
 };
+
+/**
+ * A value that a destination which was connected later, or a new email address, was not sent because
+ * the user is suppressed. It is sent after the suppression.
+ */
+export type Skipped = { userId: string } & ({ destinationId: DestinationId } | { email: string });
 
 export type CancelledSync = {
   at: number;

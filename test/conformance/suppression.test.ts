@@ -112,4 +112,7 @@ test("audiences send nothing of a suppressed user, and what differs once the sup
   await sync();
   expect(await told(app, "by_hand")).toEqual({ ada: [true, false], bob: [true, false] });
   expect(await told(app, "list")).toEqual({ ada: [true], bob: [true] });
+  expect(late.requests.map(({ body }) => (JSON.parse(body) as Message).userId)).toEqual([
+    ...["bob", "ada"],
+  ]);
 });

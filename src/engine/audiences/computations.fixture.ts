@@ -59,12 +59,13 @@ export function startFailing() {
   const activity = new Activity();
   const changes = createChangeFeed();
   const reported: unknown[] = [];
+  const suppressed = new Set<string>();
   const parts = {
     store,
     clock,
     activity,
     changes,
-    isSuppressed: () => false,
+    isSuppressed: (userId: string) => suppressed.has(userId),
     report: (error: unknown) => void reported.push(error),
   };
   const configuration = openConfiguration(parts);
@@ -107,6 +108,7 @@ export function startFailing() {
     changes,
     configuration,
     reported,
+    suppressed,
     /** What audiences and computed traits have sent since the last look. */
     sent: () => sent.splice(0),
     caughtUp: () => profiles.caughtUp(),

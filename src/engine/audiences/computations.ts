@@ -79,6 +79,7 @@ export type Computations = {
   stepsOf(effects: ProfileEffects): number;
   /** The transaction of `onApplied` failed. */
   onFailed(): void;
+  /** Also when a suppression was lifted. */
   onConfigurationChanged(): void;
   sourceOf(audience: AudienceId): SourceId | undefined;
   /** The values of a user that were sent to receivers. */
@@ -168,6 +169,7 @@ export function createComputations(options: ComputationsOptions): Computations {
     reload() {
       registry.reload();
       arm();
+      lateDestinations.note();
     },
   };
 }

@@ -48,9 +48,18 @@ type LiveOptions = {
   notifier: Notifier;
   causes: Causes;
   clock: Clock;
+  isSuppressed: (userId: string) => boolean;
 };
 
-export function createLive({ store, registry, walker, notifier, causes, clock }: LiveOptions): {
+export function createLive({
+  store,
+  registry,
+  walker,
+  notifier,
+  causes,
+  clock,
+  isSuppressed,
+}: LiveOptions): {
   onApplied(changes: readonly ProfileChange[]): void;
   stepsOf(effects: ProfileEffects): number;
 } {
@@ -149,8 +158,14 @@ export function createLive({ store, registry, walker, notifier, causes, clock }:
       for (const { email, from } of emails) {
         const had = from === null ? null : (before.get(`${sourceId} ${from}`) ?? null);
         if (!known.has(email) || spellingOf(had) === spellingOf(value)) continue;
-        const added: AddedEmail = { userId, email, value };
-        notifier.sendToEmails(computed, [added], causes.ofEmail(email, from));
+        if (!isSuppressed(userId)) {
+          const added: AddedEmail = { userId, email, value };
+          notifier.sendToEmails(computed, [added], causes.ofEmail(email, from));
+        } else if (value !== null) {
+          const current = registry.get(computed.id) ?? computed;
+          const { skipped = [] } = current.row;
+          registry.change(current, { skipped: [...skipped, { userId, email }] });
+        }
       }
     }
   }

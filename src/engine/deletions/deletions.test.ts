@@ -46,7 +46,7 @@ function startDeletions() {
       webhooks: [{ url: "http://127.0.0.1/", headers: {} }],
     });
   connect("D");
-  const suppressions = createSuppressions({ store, now, changes });
+  const suppressions = createSuppressions({ store, now, changes, onLifted: () => {} });
   const parts = { store, clock, activity, changes, configuration };
   const internalMessages = createInternalMessages({ ...parts, onCommitted: () => {} });
   const again = () =>

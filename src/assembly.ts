@@ -304,7 +304,7 @@ export function createPorts(
     dataDir,
   };
   const ingestUrl = (): string => addresses.ingestUrl;
-  const upkeep = createUpkeep({ ...core, settings: () => configuration.settings() });
+  const upkeep = createUpkeep({ ...core, log, settings: () => configuration.settings() });
   signals.configurationChanged.on(() => upkeep.onConfigurationChanged());
   const refused = createRefusedRequests({ ...core, now: () => core.clock.now(), ingestUrl });
   const ingest = new Ingest({

@@ -25,6 +25,21 @@ function filled() {
   return { one, store, make };
 }
 
+test("a profile keeps the newest thousand lines of its history and some more, also beside another", () => {
+  const { one, store, make } = filled();
+  const both = [make("ada", 5), make("bob", 6)];
+  for (let nth = 0; nth < 3000; nth += 1)
+    for (const profile of both) store.addHistory(profile, nth, "moved", String(nth), row(7));
+  for (const profile of both) {
+    const kept = one.db
+      .prepare("SELECT at FROM profile_history WHERE profile_id = ? ORDER BY id")
+      .pluck()
+      .all(profile) as number[];
+    expect([kept.length >= 1000, kept.length < 1300, kept.at(-1)]).toEqual([true, true, 2999]);
+    expect(kept).toEqual(kept.map((_, nth) => 3000 - kept.length + nth));
+  }
+});
+
 test("a profile shows everything that was put into it, in order", () => {
   const { one, store, make } = filled();
   const ada = make("ada", 5);

@@ -82,6 +82,15 @@ export const profileOfUser = (userId: string): string =>
   `SELECT id FROM profiles WHERE user_id = ${userId} AND id =
      (SELECT profile_id FROM identities WHERE kind = 0 AND value = ${userId})`;
 
+/** As many lines of a profile's history are shown. */
+export const maxHistory = 1000;
+
+/**
+ * The history of a profile is trimmed with each of its lines whose id this divides: one in a hundred,
+ * and a prime, so that profiles whose lines alternate all have their turn.
+ */
+const trimEvery = 101;
+
 /** Identities, and profiles, in memory: some 4 MB. */
 const maxRecent = 20_000;
 
@@ -131,6 +140,12 @@ export function createProfileStore({
   const putSources = db.prepare<[string, number]>("UPDATE profiles SET sources = ? WHERE id = ?");
   const insertHistory = db.prepare<[number, number, string, string, number]>(
     "INSERT INTO profile_history (profile_id, at, kind, body, message_id) VALUES (?, ?, ?, ?, ?)",
+  );
+  const trimHistory = db.prepare<{ profile: number }>(
+    `DELETE FROM profile_history WHERE id IN (
+       SELECT id FROM profile_history WHERE profile_id = @profile AND id <
+         (SELECT id FROM profile_history WHERE profile_id = @profile ORDER BY id DESC LIMIT 1 OFFSET ${maxHistory - 1})
+       ORDER BY id LIMIT ${maxHistory})`,
   );
 
   const profilesOf = identityKinds.map(
@@ -193,8 +208,10 @@ export function createProfileStore({
       putSources.run(JSON.stringify(sources), profile);
       knownAs.forget(profile);
     },
-    addHistory: (profile, at, kind: HistoryKind, detail, messageId) =>
-      void insertHistory.run(profile, at, kind, detail, messageId),
+    addHistory(profile, at, kind: HistoryKind, detail, messageId) {
+      const { lastInsertRowid } = insertHistory.run(profile, at, kind, detail, messageId);
+      if (Number(lastInsertRowid) % trimEvery === 0) trimHistory.run({ profile });
+    },
     putTraits: puttingTraits(db),
     putGroup: puttingGroups(db),
     ...keepingEmails(db),

@@ -347,10 +347,10 @@ export type ComputedStore = {
     limit: number,
   ): { upTo: string | null; stranded: LastSent[] };
   /**
-   * The earliest time at which a value may change by time alone, and the values that may have
-   * changed by `now`.
+   * The earliest time (after `after`) at which a value may change by time alone, and the values that
+   * may have changed by `now`.
    */
-  nextRecheckAt(source: SourceId): number | null;
+  nextRecheckAt(source: SourceId, after?: number): number | null;
   dueForRecheck(source: SourceId, now: number, limit: number): LastSent[];
 };
 

@@ -10,6 +10,7 @@ import { compareText, spellingOf } from "../../domain/evaluate.ts";
 import type { DestinationId, SourceId } from "../../domain/ids.ts";
 import type { Json, JsonObject } from "../../domain/json.ts";
 import { drawUnit } from "../../domain/random.ts";
+import type { Activity, Origin } from "../clock/activity.ts";
 import type {
   CausedMessage,
   InternalMessage,
@@ -29,6 +30,7 @@ type NotifierOptions = {
   };
   isSuppressed: (userId: string) => boolean;
   now: () => number;
+  activity: Pick<Activity, "origin">;
   /** A value may change by time alone at `at`. */
   onRecheck: (at: number) => void;
   /** With what was sent now. */
@@ -54,13 +56,17 @@ export function createNotifier({
   configuration,
   isSuppressed,
   now,
+  activity,
   onRecheck,
   onNotified,
 }: NotifierOptions) {
   const space = (): string => store.space(() => spaceId(configuration.settings().seed));
 
-  /** Values that an event may have changed, until they are evaluated. */
-  const postponed = new Set<string>();
+  /**
+   * Values that an event may have changed, until they are evaluated, and whether the event is an
+   * arrival.
+   */
+  const postponed = new Map<string, Origin>();
   const keyOf = ({ row }: Computed, userId: string): string => `${row.sourceId} ${userId}`;
 
   const connectedTo = ({ row }: Computed): readonly Destination[] =>
@@ -170,7 +176,8 @@ export function createNotifier({
     },
     /** The user's value may have changed, and takes too long to evaluate now. */
     postpone(computed: Computed, userId: string): void {
-      postponed.add(keyOf(computed, userId));
+      const key = keyOf(computed, userId);
+      postponed.set(key, postponed.get(key) === "own" ? "own" : activity.origin);
       const { sourceId } = computed.row;
       const before = store.lastSent(sourceId, userId) ?? {
         sourceId,
@@ -183,6 +190,11 @@ export function createNotifier({
     },
     isPostponed: (computed: Computed, userId: string): boolean =>
       postponed.has(keyOf(computed, userId)),
+    /** Whether all that is due of it by `at` was postponed by arrivals. */
+    isDueByArrivals(computed: Computed, at: number): boolean {
+      const due = store.dueForRecheck(computed.row.sourceId, at, postponed.size + 1);
+      return due.every(({ userId }) => postponed.get(keyOf(computed, userId)) === "arrival");
+    },
     sendToEmails(computed: Computed, added: readonly AddedEmail[], causeOf: CauseOf): void {
       const callsFor = createCaller(computed);
       const messages = added.flatMap(({ userId, email, value }) => {

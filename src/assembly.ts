@@ -242,6 +242,7 @@ export function createPeople(core: Core, { accepted }: { accepted: () => Promise
   const deletions = createDeletions({
     ...core,
     internalMessages,
+    hasSentTo: computations.hasSentTo,
     caughtUp: () => accepted().then(caughtUp),
   });
 

@@ -51,7 +51,7 @@ function startDeletions() {
   const internalMessages = createInternalMessages({ ...parts, onCommitted: () => {} });
   const again = () =>
     createDeletions({
-      ...{ ...parts, suppressions, internalMessages },
+      ...{ ...parts, suppressions, internalMessages, hasSentTo: () => true },
       caughtUp: () => Promise.resolve(void follow({ store, limit: 10_000, isTimeUp: () => false })),
       report: (error) => reported.push(error),
     });

@@ -437,26 +437,6 @@ describe("messages to follow", () => {
   });
 });
 
-test("a profile with very many events is removed at once, and its events in parts", () => {
-  const { one, store, make } = filled();
-  const [ada, bob] = [make("ada", 2), make("bob", 4)];
-  store.addEmail(ada, "a@x");
-  const insert = one.db.prepare("INSERT INTO profile_events VALUES (?, ?, 'Viewed', 1, '{}')");
-  one.db.transaction(() => {
-    for (let id = 1000; id < 13_000; id += 1) insert.run(id, ada);
-  })();
-  store.touch(ada, { firstAt: 2, lastAt: 2, events: 12_000 });
-  const row = one.db.prepare("SELECT events FROM profiles WHERE id = ?").pluck();
-  store.removeProfile(ada);
-  expect([store.profileWithUser("ada"), store.emailsOfProfile(ada)]).toEqual([null, []]);
-  expect([store.countKnownUsers(), row.get(ada)]).toEqual([1, 7001]);
-  expect([store.removeRest(), row.get(ada)]).toEqual([true, 2001]);
-  expect([store.removeRest(), row.get(ada)]).toEqual([false, undefined]);
-  expect([store.removeRest(), row.get(bob)]).toEqual([false, 1]);
-  expect(one.db.prepare("SELECT count(*) FROM profile_events").pluck().get()).toBe(1);
-  expectConsistent(one.db);
-});
-
 test("a profile is shown with a thousand of each, in a list with a hundred traits", () => {
   const { one, store } = filled();
   const ada = store.createProfile(1, "ada");

@@ -148,13 +148,17 @@ export function createProfileStore({
        ORDER BY id LIMIT ${maxHistory})`,
   );
 
+  const { removeProfile, removeRest, isRemoving } = createProfileRemoval(
+    db,
+    lastSeen,
+    transactions,
+  );
+  const read = (code: number, value: string): ProfileId | null => {
+    const found = identity.get(code, value);
+    return found === undefined || isRemoving(found) ? null : (found as ProfileId);
+  };
   const profilesOf = identityKinds.map(
-    (_, code) =>
-      new Recent(
-        transactions,
-        maxRecent,
-        (value: string) => (identity.get(code, value) ?? null) as ProfileId | null,
-      ),
+    (_, code) => new Recent(transactions, maxRecent, (value: string) => read(code, value)),
   ) as [userIds: Recent<string, ProfileId | null>, anonymousIds: Recent<string, ProfileId | null>];
   const profileOf = ({ kind, value }: IdentityValue): ProfileId | null =>
     profilesOf[identityCode(kind)].get(value);
@@ -169,7 +173,6 @@ export function createProfileStore({
 
   const { textOf, ...followingMethods } = following(db, bodies);
   const merge = merging(db, lastSeen);
-  const { removeProfile, removeRest } = createProfileRemoval(db, lastSeen, transactions);
   return {
     ...followingMethods,
     profileOf,

@@ -23,8 +23,8 @@ export type IdentityKind = "userId" | "anonymousId";
 export type IdentityValue = { kind: IdentityKind; value: string };
 
 /**
- * A message that profiles follow: not rejected, no duplicate, no delete, no replay, and not from an
- * audience.
+ * A message that profiles follow: not rejected, no duplicate, no delete, not from an audience, and no
+ * replay but the first one of a message that was rejected or blocked.
  */
 export type FollowedMessage = {
   id: MessageRowId;

@@ -410,6 +410,8 @@ function following(db: Db, bodies: RequestBodies): Following {
 
 type Extra = {
   replayOf?: number;
+  /** A replay in place of a message that did not count. */
+  counts?: boolean;
   computed?: boolean;
   /** What its tracking plan did: it goes nowhere, or without some members. */
   blocked?: boolean;
@@ -419,8 +421,8 @@ type Extra = {
 function isFollowed({ state, type, extra }: Row): boolean {
   if (state === rejected || state === duplicate || type === deletion) return false;
   if (extra === null) return true;
-  const { replayOf, computed, blocked } = JSON.parse(extra) as Extra;
-  return replayOf === undefined && computed !== true && blocked !== true;
+  const { replayOf, counts, computed, blocked } = JSON.parse(extra) as Extra;
+  return (replayOf === undefined || counts === true) && computed !== true && blocked !== true;
 }
 
 function messageOf(row: Row, body: Buffer | undefined): FollowedMessage {

@@ -285,7 +285,7 @@ function notReached(
     if (missing === null) return [];
     const first = `The first sync of ${row.name} with ${name}`;
     const detail = {
-      pending: `${first} has not reached this user. It sends the value that the user has then.`,
+      later: `${first} has not reached this user. It sends the value that the user has then.`,
       cancelled: `${first} was cancelled before it reached this user. The next manual sync sends the value that the user has then.`,
       skipped: `${first} passed this user while the user was suppressed. The value that the user has now follows.`,
     }[missing];
@@ -298,10 +298,10 @@ export function missingOf(
   { firstSyncs = [], skipped = [] }: Computed["row"],
   userId: string,
   to: DestinationId,
-): "pending" | "cancelled" | "skipped" | null {
+): "later" | "cancelled" | "skipped" | null {
   const first = firstSyncs.find(({ destinationId }) => destinationId === to);
   if (first !== undefined && (first.after === "" || compareText(userId, first.after) > 0))
-    return first.cancelled === undefined ? "pending" : "cancelled";
+    return first.cancelled === undefined ? "later" : "cancelled";
   const isSkipped = skipped.some(
     (each) => each.userId === userId && "destinationId" in each && each.destinationId === to,
   );

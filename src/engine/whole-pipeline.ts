@@ -251,7 +251,7 @@ export function createUpkeep({
     const found = store.removeOld({ maxMessages, maxBytes, olderThanWall }, slice);
     if (found.isFull === true && !isFull)
       log(
-        "The data file is larger than maxBytes allows, and profiles and what else is not messages fill it. The newest messages stay. Raise maxBytes, delete users, or reset the data.",
+        "The data file is larger than maxBytes allows, because of profiles and other data that is not messages. The newest messages stay. Delete users, raise maxBytes, or reset the data.",
       );
     isFull = found.isFull ?? false;
     if (found.removed === 0 && found.more) emptyLooks += 1;

@@ -103,7 +103,8 @@ export function createCore({
     onDestinationDeleted: signals.destinationDeleted.emit,
     ...(steady ? { newWriteKey: () => newId().replaceAll("-", "") } : {}),
   });
-  const suppressions = createSuppressions({ store, now, changes });
+  const onLifted = signals.suppressionLifted.emit;
+  const suppressions = createSuppressions({ store, now, changes, onLifted });
   const seed = (): number => configuration.settings().seed;
   return {
     store,
@@ -154,6 +155,7 @@ function createSignals() {
     clockMoved: signal<[]>(),
     configurationChanged: signal<[]>(),
     destinationDeleted: signal<[id: DestinationId]>(),
+    suppressionLifted: signal<[]>(),
     /** Due times were missed, because the machine slept or the process did not run. */
     overdue: signal<[]>(),
   };
@@ -240,12 +242,14 @@ export function createPeople(core: Core, { accepted }: { accepted: () => Promise
   const deletions = createDeletions({
     ...core,
     internalMessages,
+    hasSentTo: computations.hasSentTo,
     caughtUp: () => accepted().then(caughtUp),
   });
 
   advanceWork.trouble = () => store.trouble() ?? follower.trouble;
   signals.profilesChanged.on((changes) => computations.onApplied(changes));
   signals.configurationChanged.on(() => computations.onConfigurationChanged());
+  signals.suppressionLifted.on(() => computations.onConfigurationChanged());
   signals.attemptsRecorded.on(() => follower.noteOthers());
   return { follower, profiles, computations, deletions };
 }
@@ -301,7 +305,7 @@ export function createPorts(
     dataDir,
   };
   const ingestUrl = (): string => addresses.ingestUrl;
-  const upkeep = createUpkeep({ ...core, settings: () => configuration.settings() });
+  const upkeep = createUpkeep({ ...core, log, settings: () => configuration.settings() });
   signals.configurationChanged.on(() => upkeep.onConfigurationChanged());
   const refused = createRefusedRequests({ ...core, now: () => core.clock.now(), ingestUrl });
   const ingest = new Ingest({

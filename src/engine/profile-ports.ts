@@ -23,8 +23,8 @@ export type IdentityKind = "userId" | "anonymousId";
 export type IdentityValue = { kind: IdentityKind; value: string };
 
 /**
- * A message that profiles follow: not rejected, no duplicate, no delete, no replay, and not from an
- * audience.
+ * A message that profiles follow: not rejected, no duplicate, no delete, not from an audience, and no
+ * replay but the first one of a message that was rejected or blocked.
  */
 export type FollowedMessage = {
   id: MessageRowId;
@@ -261,6 +261,7 @@ type Computed<Id> = {
   /** Destinations that have received what was sent so far. Missing in rows of older versions. */
   reached?: readonly DestinationId[];
   firstSyncs?: FirstSync[];
+  skipped?: readonly Skipped[];
 };
 
 /**
@@ -274,6 +275,12 @@ export type FirstSync = {
   /** It waits for the next manual sync. */
   cancelled?: true;
 };
+
+/**
+ * A value that a destination which was connected later, or a new email address, was not sent because
+ * the user is suppressed. It is sent after the suppression.
+ */
+export type Skipped = { userId: string } & ({ destinationId: DestinationId } | { email: string });
 
 export type CancelledSync = {
   at: number;
@@ -340,10 +347,10 @@ export type ComputedStore = {
     limit: number,
   ): { upTo: string | null; stranded: LastSent[] };
   /**
-   * The earliest time at which a value may change by time alone, and the values that may have
-   * changed by `now`.
+   * The earliest time (after `after`) at which a value may change by time alone, and the values that
+   * may have changed by `now`.
    */
-  nextRecheckAt(source: SourceId): number | null;
+  nextRecheckAt(source: SourceId, after?: number): number | null;
   dueForRecheck(source: SourceId, now: number, limit: number): LastSent[];
 };
 

@@ -143,12 +143,13 @@ export type UpkeepStore = {
   /**
    * Removes up to `limit` settled messages beyond the limits; returns how many, and whether it has
    * not come to the end of those beyond them. Count and bytes are of accepted ones. Pinned messages
-   * stay.
+   * stay. `isFull`: the file is too large, and the newest messages stay, because they are not what
+   * fills it.
    */
   removeOld(
     limits: { maxMessages: number | null; maxBytes?: number | null; olderThanWall: number | null },
     limit: number,
-  ): { removed: number; more: boolean };
+  ): { removed: number; more: boolean; isFull?: boolean };
   /** What rejected and duplicate messages take. */
   rejectedBytes(): number;
   /**

@@ -17,6 +17,7 @@ function startUpkeep(settings: Partial<Settings> = {}) {
   const gone: Change[] = [];
   feed.subscribe((changes) => void gone.push(...changes));
   const reported: unknown[] = [];
+  const logged: string[] = [];
   const used = {
     ...defaultSettings,
     maxMessages: null,
@@ -28,6 +29,7 @@ function startUpkeep(settings: Partial<Settings> = {}) {
     store: one.store,
     settings: () => used,
     changes: feed,
+    log: (sentence) => void logged.push(sentence),
     report: (error) => reported.push(error),
   });
   onTestFinished(() => {
@@ -40,6 +42,7 @@ function startUpkeep(settings: Partial<Settings> = {}) {
     upkeep,
     used,
     reported,
+    logged,
     messages,
     commit(count: number, ageMs = 0): void {
       one.store.commit([
@@ -102,6 +105,21 @@ test("a limit that was changed applies at once, and not after a stop", () => {
   upkeep.onConfigurationChanged();
   vi.advanceTimersByTime(30_000);
   expect(messages()).toBe(1);
+});
+
+test("the newest messages stay when profiles fill the file, and the log says so once", () => {
+  const { upkeep, used, db, commit, messages, logged } = startUpkeep();
+  commit(3000);
+  const putTrait = db.prepare("INSERT INTO profile_traits VALUES (?, 'bio', ?, 1, 1)");
+  for (let profile = 1; profile <= 30; profile += 1) putTrait.run(profile, "x".repeat(1_000_000));
+  used.maxBytes = 25_000_000;
+  upkeep.start();
+  vi.advanceTimersByTime(30_000);
+  expect(messages()).toBe(1000);
+  expect(logged).toEqual([expect.stringContaining("larger than maxBytes allows")]);
+  db.exec("DELETE FROM profile_traits");
+  vi.advanceTimersByTime(20_000);
+  expect([messages(), logged.length]).toEqual([1000, 1]);
 });
 
 test("the pages of what went leave the file in slices, once nothing more goes", () => {

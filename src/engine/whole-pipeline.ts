@@ -191,6 +191,7 @@ type UpkeepOptions = {
   store: UpkeepStore;
   settings: () => Settings;
   changes: Changes;
+  log?: (sentence: string) => void;
   report: (error: unknown) => void;
 };
 
@@ -208,7 +209,13 @@ type Upkeep = {
  * quota; and prepares what lookups use. It uses wall-clock time and runs in slices, with
  * everything else in between.
  */
-export function createUpkeep({ store, settings, changes, report }: UpkeepOptions): Upkeep {
+export function createUpkeep({
+  store,
+  settings,
+  changes,
+  log = () => {},
+  report,
+}: UpkeepOptions): Upkeep {
   let timer: RealTimer | null = null;
   /** Of the pass that goes on. */
   let emptyLooks = 0;
@@ -216,6 +223,7 @@ export function createUpkeep({ store, settings, changes, report }: UpkeepOptions
   /** A pass has found nothing to remove: what else is to be done goes on without looks until then. */
   let nextLookAt = 0;
   let isTrimming = false;
+  let isFull = false;
   let isStopped = false;
 
   function run(): void {
@@ -241,6 +249,11 @@ export function createUpkeep({ store, settings, changes, report }: UpkeepOptions
     const { maxMessages, maxBytes, maxAgeMs } = settings();
     const olderThanWall = maxAgeMs === null ? null : wallClockNow() - maxAgeMs;
     const found = store.removeOld({ maxMessages, maxBytes, olderThanWall }, slice);
+    if (found.isFull === true && !isFull)
+      log(
+        "The data file is larger than maxBytes allows, because of profiles and other data that is not messages. The newest messages stay. Delete users, raise maxBytes, or reset the data.",
+      );
+    isFull = found.isFull ?? false;
     if (found.removed === 0 && found.more) emptyLooks += 1;
     if (found.removed === 0 && !found.more) {
       restMs = Math.max(retentionEveryMs, emptyLooks * restAfterLookMs);

@@ -139,8 +139,8 @@ function lastSentQueries(db: Db) {
   );
   const hasProfile = db.prepare<{ userId: string }, number>(profileOfUser("@userId")).pluck();
   const nextRecheck = db
-    .prepare<[number], number>(
-      "SELECT recheck_at FROM computed_values WHERE source_id = ? AND recheck_at IS NOT NULL ORDER BY recheck_at LIMIT 1",
+    .prepare<[number, number], number>(
+      "SELECT recheck_at FROM computed_values WHERE source_id = ? AND recheck_at > ? ORDER BY recheck_at LIMIT 1",
     )
     .pluck();
   const due = db.prepare<[number, number, number], LastSentRow>(
@@ -174,7 +174,8 @@ function lastSentQueries(db: Db) {
           .map(lastSentOfRow),
       };
     },
-    nextRecheckAt: (source: SourceId): number | null => nextRecheck.get(source) ?? null,
+    nextRecheckAt: (source: SourceId, after = Number.MIN_SAFE_INTEGER): number | null =>
+      nextRecheck.get(source, after) ?? null,
     dueForRecheck: (source: SourceId, now: number, limit: number): LastSent[] =>
       due.all(source, now, limit).map(lastSentOfRow),
   };

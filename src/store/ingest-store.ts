@@ -68,6 +68,7 @@ export function createIngestStore({
     duplicates.reload();
   });
   const insert = inserting(db);
+  const countsFor = countingReplays(db);
   const commitRequestOf = committingRequests(db, counts, mapped);
 
   /** Before the first change of a commit: what to do when its transaction fails. */
@@ -129,7 +130,7 @@ export function createIngestStore({
       type,
       state,
       reason,
-      extra: extraOf(message, duplicateOf, plan),
+      extra: extraOf(message, duplicateOf, plan, routed !== null && countsFor(message, plan)),
       quotaBytes,
       plan: plan === null ? null : plan.violations.length === 0 ? 1 : 0,
     });
@@ -343,6 +344,7 @@ function extraOf(
   message: NewMessage,
   duplicateOf: MessageRowId | null,
   plan: Routed["plan"],
+  counts: boolean,
 ): string | null {
   const { warnings, rejection, replayOf, computed, traits } = message;
   const { violations = [], dropped = [] } = plan ?? {};
@@ -362,12 +364,40 @@ function extraOf(
     detail: rejection?.detail,
     duplicateOf: duplicateOf ?? undefined,
     replayOf: replayOf ?? undefined,
+    counts: counts || undefined,
     computed: computed || undefined,
     traits: traits ?? undefined,
     violations: violations.length > 0 ? violations : undefined,
     dropped: dropped.length > 0 ? dropped : undefined,
-    blocked: plan === null || plan.reason === null ? undefined : true,
+    blocked: isBlocked(plan) || undefined,
   });
+}
+
+function isBlocked(plan: Routed["plan"]): boolean {
+  return plan !== null && plan.reason !== null;
+}
+
+/**
+ * Whether profiles follow an accepted replay: only the first one of a message that they could not
+ * follow, because it was rejected, or blocked by its tracking plan. The original says so from then on.
+ */
+function countingReplays(db: Db): (message: NewMessage, plan: Routed["plan"]) => boolean {
+  type Original = { state: number; replayOf: number | null; blocked: 1 | null; counted: 1 | null };
+  const find = db.prepare<[number], Original>(
+    `SELECT state, extra ->> 'replayOf' AS replayOf, extra ->> 'blocked' AS blocked, extra ->> 'counted' AS counted
+     FROM messages WHERE id = ?`,
+  );
+  const mark = db.prepare<[number]>(
+    "UPDATE messages SET extra = json_set(coalesce(extra, '{}'), '$.counted', json('true')) WHERE id = ?",
+  );
+  return ({ replayOf }, plan) => {
+    const original = replayOf === null || isBlocked(plan) ? undefined : find.get(replayOf);
+    if (replayOf === null || original === undefined) return false;
+    const isLost = original.state === rejected || original.blocked !== null;
+    if (!isLost || original.replayOf !== null || original.counted !== null) return false;
+    mark.run(replayOf);
+    return true;
+  };
 }
 
 function unknownKeys(db: Db) {

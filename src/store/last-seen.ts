@@ -72,6 +72,17 @@ export class LastSeen {
     }
   }
 
+  /** Of these profiles, the ones seen before this, the latest first. */
+  latestOf(ids: readonly number[], { at, id: below, limit }: Place & { limit: number }): number[] {
+    while (!this.read(100_000));
+    return ids
+      .map((id) => ({ id, seen: this.#times[id] ?? -Infinity }))
+      .filter(({ id, seen }) => seen > -Infinity && (seen < at || (seen === at && id < below)))
+      .sort((a, b) => b.seen - a.seen || b.id - a.id)
+      .slice(0, limit)
+      .map(({ id }) => id);
+  }
+
   /** A heap of the latest so far, whose first is the earliest of them; then in their order. */
   #latest({ at, id: below }: Place, length: number): Place[] {
     const times = this.#times;

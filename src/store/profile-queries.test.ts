@@ -144,6 +144,24 @@ test("a filter's total is exact up to ten thousand too, and pages of both kinds 
   expect(totalOf({ members: source }).slice(0, 2)).toEqual([10_000, false]);
 });
 
+test("members that a search finds behind ten thousand others are in the list", () => {
+  one = openTestStore();
+  fill(14_000);
+  const { db, store } = one;
+  db.exec("UPDATE computed_values SET value = 'null'");
+  const members = ["many-1", "few-14", "many-999", "many-9999"];
+  for (const userId of members)
+    store.putLastSent({ sourceId: source, userId, value: true, since: 0, recheckAt: null });
+  for (const person of people) person.isMember = members.includes(person.userId ?? "");
+  const filter = { search: "many-", members: source };
+  expect(store.profiles({ search: "many-" }, 1, null)).toMatchObject({ totalCapped: true });
+  expect(walk(filter, 2)).toEqual({ ids: expected(filter), totals: new Set([3]) });
+  expect(expected(filter)).toHaveLength(3);
+  // Ten thousand devices of one user hide nobody.
+  db.exec("UPDATE identities SET profile_id = 1 WHERE profile_id <> 9999 AND value <> 'many-999'");
+  expect(walk(filter, 2).ids).toEqual(expect.arrayContaining([999, 9999]));
+});
+
 test("a search begins with its text and ends behind it, and another source's members are none", () => {
   one = openTestStore();
   const { store, db } = one;

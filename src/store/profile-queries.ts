@@ -219,12 +219,6 @@ function details(db: Db, { summary, traitsOf }: Parts): ProfileStore["profileDet
 /** A total is counted exactly up to here. */
 const totalCap = 10_000;
 
-/**
- * So many that a filter finds are read and sorted. Of more, the profiles are gone through from the
- * one seen last, and soon enough match.
- */
-const fewEnough = 1000;
-
 /** Behind every text that begins the same: the highest character there is. */
 const highest = "\u{10FFFF}";
 
@@ -237,7 +231,10 @@ type ProfileRow = {
   sources: string;
 };
 
-/** The profiles that a filter leaves, as far as they were looked for. */
+/**
+ * The profiles that a filter leaves: all of them, unless it is capped. Of more, the profiles are gone
+ * through from the one seen last, and soon enough match.
+ */
 type Found = { ids: readonly number[]; capped: boolean };
 
 type From = { at: number; id: number; limit: number };
@@ -283,36 +280,20 @@ function createProfileList(
   function find({ userId, search = "", members: source }: ProfileFilter): Found | null {
     const narrowed = search !== "" || userId !== undefined;
     if (!narrowed && source === undefined) return null;
-    if (!narrowed) return capped([...new Set(members.all(source as SourceId, totalCap + 1))]);
+    if (!narrowed) return upToCap(members.all(source as SourceId, totalCap + 1));
     const ofUser = userId === undefined ? null : withUser.all(userId);
-    const searched =
-      search === ""
-        ? null
-        : [
-            ...new Set(
-              [0, 1].flatMap((kind) => named.all(kind, search, search + highest, totalCap + 1)),
-            ),
-          ];
-    const ids =
+    const isNamed = (id: number): boolean =>
+      search === "" || ofProfile.get(id, search, search + highest) !== undefined;
+    const found =
       ofUser === null
-        ? (searched as number[])
-        : searched === null
-          ? ofUser
-          : ofUser.filter((id) => ofProfile.get(id, search, search + highest) !== undefined);
-    const found = capped(ids);
+        ? upToCap(...[0, 1].map((kind) => named.all(kind, search, search + highest, totalCap + 1)))
+        : upToCap(ofUser.filter(isNamed));
     if (source === undefined) return found;
-    return {
-      ids: found.ids.filter((id) => member.get(id, source) !== undefined),
-      capped: found.capped,
-    };
-  }
-
-  function few(ids: readonly number[], { at, id, limit }: From): ProfileRow[] {
-    return ids
-      .map((each) => one.get(each) as ProfileRow)
-      .filter((row) => row.last_seen_at < at || (row.last_seen_at === at && row.id < id))
-      .sort((a, b) => b.last_seen_at - a.last_seen_at || b.id - a.id)
-      .slice(0, limit);
+    if (found.capped) {
+      const all = upToCap(members.all(source, totalCap + 1));
+      if (!all.capped) return { ...all, ids: all.ids.filter(isNamed) };
+    }
+    return { ...found, ids: found.ids.filter((id) => member.get(id, source) !== undefined) };
   }
 
   /** Through all profiles, from the one seen last. */
@@ -335,7 +316,9 @@ function createProfileList(
     };
     const found = find(filter) ?? countOf(countAll.get(totalCap + 1) as number);
     const rows =
-      "ids" in found && found.ids.length < fewEnough ? few(found.ids, from) : walk(filter, from);
+      "ids" in found && !found.capped
+        ? lastSeen.latestOf(found.ids, from).map((id) => one.get(id) as ProfileRow)
+        : walk(filter, from);
     const count = "ids" in found ? found.ids.length : found.count;
     const items = rows.slice(0, limit).map(summary);
     const last = items.at(-1);
@@ -353,7 +336,11 @@ function createProfileList(
 
 const countOf = (count: number) => ({ count, capped: count > totalCap });
 
-const capped = (ids: readonly number[]): Found => ({
-  ids: ids.slice(0, totalCap),
-  capped: ids.length > totalCap,
-});
+/** Of queries that look for one more than the cap; several rows may be of one profile. */
+const upToCap = (...rows: readonly number[][]): Found => {
+  const ids = [...new Set(rows.flat())];
+  return {
+    ids: ids.slice(0, totalCap),
+    capped: ids.length > totalCap || rows.some(({ length }) => length > totalCap),
+  };
+};

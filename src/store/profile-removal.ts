@@ -1,7 +1,8 @@
 /**
- * Removes a profile. Its identities and all that it knows go at once, so that nobody finds it any
- * more; of its events and its history only so many, because one user may have a million. The rest
- * goes with later calls, also after a restart: until then it is a profile without identities.
+ * Removes a profile. What it knows goes at once, and nobody finds it any more; of its identities, its
+ * events and its history only so many go, because one user may have a million. The rest goes with
+ * later calls, also after a restart: until then its identities lead to no profile, and may become
+ * those of another one.
  */
 
 import type { ProfileId } from "../domain/ids.ts";
@@ -12,21 +13,24 @@ import type { Db, Transactions } from "./transactions.ts";
 /** Rows that one call deletes: some 5 ms. */
 const rowsAtOnce = 5000;
 
-const tables = ["identities", "profile_traits", "profile_emails", "profile_groups"];
+const tables = ["profile_traits", "profile_emails", "profile_groups"];
 
 export function createProfileRemoval(
   db: Db,
   lastSeen: LastSeen,
   transactions: Transactions,
-): Pick<ProfileStore, "removeProfile" | "removeRest"> {
+): Pick<ProfileStore, "removeProfile" | "removeRest"> & {
+  isRemoving(profile: number): boolean;
+} {
   const strips = [
     ...tables.map((table) => `DELETE FROM ${table} WHERE profile_id = ?`),
     "UPDATE profiles SET user_id = NULL WHERE id = ?",
   ].map((sql) => db.prepare<[number]>(sql));
-  const some = (table: string) =>
+  const some = (table: string, key = "id") =>
     db.prepare<[number, number]>(
-      `DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} WHERE profile_id = ? LIMIT ?)`,
+      `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE profile_id = ? LIMIT ?)`,
     );
+  const someIdentities = some("identities", "kind, value");
   const someEvents = some("profile_events");
   const someHistory = some("profile_history");
   const countEvents = db.prepare<[number, number]>(
@@ -39,14 +43,26 @@ export function createProfileRemoval(
   );
   const forgetRests = db.prepare("DELETE FROM meta WHERE key = 'removing'");
 
-  const restsLeft = (): ProfileId[] => JSON.parse(rests.get() ?? "[]") as ProfileId[];
+  /** Null until it is read. */
+  let removing: readonly ProfileId[] | null = null;
+  const forget = (): void => void (removing = null);
+  transactions.onReload(forget);
+  const restsLeft = (): readonly ProfileId[] =>
+    (removing ??= JSON.parse(rests.get() ?? "[]") as ProfileId[]);
+  function keepRests(profiles: readonly ProfileId[]): void {
+    transactions.onRollback(forget);
+    if (profiles.length === 0) forgetRests.run();
+    else putRests.run(JSON.stringify(profiles));
+    removing = profiles;
+  }
 
   /** Returns whether nothing of it is left. */
   function removeSome(profile: ProfileId): boolean {
-    const events = someEvents.run(profile, rowsAtOnce).changes;
-    const others = someHistory.run(profile, rowsAtOnce - events).changes;
+    const identities = someIdentities.run(profile, rowsAtOnce).changes;
+    const events = someEvents.run(profile, rowsAtOnce - identities).changes;
+    const others = someHistory.run(profile, rowsAtOnce - identities - events).changes;
     lastSeen.remove(profile);
-    if (events + others === rowsAtOnce) {
+    if (identities + events + others === rowsAtOnce) {
       countEvents.run(events, profile);
       return false;
     }
@@ -57,13 +73,13 @@ export function createProfileRemoval(
   return {
     removeProfile: transactions.wrap((profile) => {
       for (const strip of strips) strip.run(profile);
-      if (!removeSome(profile)) putRests.run(JSON.stringify([...restsLeft(), profile]));
+      if (!removeSome(profile)) keepRests([...restsLeft(), profile]);
     }),
+    isRemoving: (profile) => restsLeft().includes(profile as ProfileId),
     removeRest: transactions.wrap(() => {
       const [first, ...others] = restsLeft();
       if (first === undefined || !removeSome(first)) return first !== undefined;
-      if (others.length === 0) forgetRests.run();
-      else putRests.run(JSON.stringify(others));
+      keepRests(others);
       return others.length > 0;
     }),
   };

@@ -25,6 +25,21 @@ function filled() {
   return { one, store, make };
 }
 
+test("a profile keeps the newest thousand lines of its history and some more, also beside another", () => {
+  const { one, store, make } = filled();
+  const both = [make("ada", 5), make("bob", 6)];
+  for (let nth = 0; nth < 3000; nth += 1)
+    for (const profile of both) store.addHistory(profile, nth, "moved", String(nth), row(7));
+  for (const profile of both) {
+    const kept = one.db
+      .prepare("SELECT at FROM profile_history WHERE profile_id = ? ORDER BY id")
+      .pluck()
+      .all(profile) as number[];
+    expect([kept.length >= 1000, kept.length < 1300, kept.at(-1)]).toEqual([true, true, 2999]);
+    expect(kept).toEqual(kept.map((_, nth) => 3000 - kept.length + nth));
+  }
+});
+
 test("a profile shows everything that was put into it, in order", () => {
   const { one, store, make } = filled();
   const ada = make("ada", 5);
@@ -420,26 +435,6 @@ describe("messages to follow", () => {
     store.markFollowed(row(12));
     expect(store.followed()).toEqual({ upTo: 12, newest: 12 });
   });
-});
-
-test("a profile with very many events is removed at once, and its events in parts", () => {
-  const { one, store, make } = filled();
-  const [ada, bob] = [make("ada", 2), make("bob", 4)];
-  store.addEmail(ada, "a@x");
-  const insert = one.db.prepare("INSERT INTO profile_events VALUES (?, ?, 'Viewed', 1, '{}')");
-  one.db.transaction(() => {
-    for (let id = 1000; id < 13_000; id += 1) insert.run(id, ada);
-  })();
-  store.touch(ada, { firstAt: 2, lastAt: 2, events: 12_000 });
-  const row = one.db.prepare("SELECT events FROM profiles WHERE id = ?").pluck();
-  store.removeProfile(ada);
-  expect([store.profileWithUser("ada"), store.emailsOfProfile(ada)]).toEqual([null, []]);
-  expect([store.countKnownUsers(), row.get(ada)]).toEqual([1, 7001]);
-  expect([store.removeRest(), row.get(ada)]).toEqual([true, 2001]);
-  expect([store.removeRest(), row.get(ada)]).toEqual([false, undefined]);
-  expect([store.removeRest(), row.get(bob)]).toEqual([false, 1]);
-  expect(one.db.prepare("SELECT count(*) FROM profile_events").pluck().get()).toBe(1);
-  expectConsistent(one.db);
 });
 
 test("a profile is shown with a thousand of each, in a list with a hundred traits", () => {

@@ -82,6 +82,15 @@ export const profileOfUser = (userId: string): string =>
   `SELECT id FROM profiles WHERE user_id = ${userId} AND id =
      (SELECT profile_id FROM identities WHERE kind = 0 AND value = ${userId})`;
 
+/** As many lines of a profile's history are shown. */
+export const maxHistory = 1000;
+
+/**
+ * The history of a profile is trimmed with each of its lines whose id this divides: one in a hundred,
+ * and a prime, so that profiles whose lines alternate all have their turn.
+ */
+const trimEvery = 101;
+
 /** Identities, and profiles, in memory: some 4 MB. */
 const maxRecent = 20_000;
 
@@ -132,14 +141,24 @@ export function createProfileStore({
   const insertHistory = db.prepare<[number, number, string, string, number]>(
     "INSERT INTO profile_history (profile_id, at, kind, body, message_id) VALUES (?, ?, ?, ?, ?)",
   );
+  const trimHistory = db.prepare<{ profile: number }>(
+    `DELETE FROM profile_history WHERE id IN (
+       SELECT id FROM profile_history WHERE profile_id = @profile AND id <
+         (SELECT id FROM profile_history WHERE profile_id = @profile ORDER BY id DESC LIMIT 1 OFFSET ${maxHistory - 1})
+       ORDER BY id LIMIT ${maxHistory})`,
+  );
 
+  const { removeProfile, removeRest, isRemoving } = createProfileRemoval(
+    db,
+    lastSeen,
+    transactions,
+  );
+  const read = (code: number, value: string): ProfileId | null => {
+    const found = identity.get(code, value);
+    return found === undefined || isRemoving(found) ? null : (found as ProfileId);
+  };
   const profilesOf = identityKinds.map(
-    (_, code) =>
-      new Recent(
-        transactions,
-        maxRecent,
-        (value: string) => (identity.get(code, value) ?? null) as ProfileId | null,
-      ),
+    (_, code) => new Recent(transactions, maxRecent, (value: string) => read(code, value)),
   ) as [userIds: Recent<string, ProfileId | null>, anonymousIds: Recent<string, ProfileId | null>];
   const profileOf = ({ kind, value }: IdentityValue): ProfileId | null =>
     profilesOf[identityCode(kind)].get(value);
@@ -154,7 +173,6 @@ export function createProfileStore({
 
   const { textOf, ...followingMethods } = following(db, bodies);
   const merge = merging(db, lastSeen);
-  const { removeProfile, removeRest } = createProfileRemoval(db, lastSeen, transactions);
   return {
     ...followingMethods,
     profileOf,
@@ -193,8 +211,10 @@ export function createProfileStore({
       putSources.run(JSON.stringify(sources), profile);
       knownAs.forget(profile);
     },
-    addHistory: (profile, at, kind: HistoryKind, detail, messageId) =>
-      void insertHistory.run(profile, at, kind, detail, messageId),
+    addHistory(profile, at, kind: HistoryKind, detail, messageId) {
+      const { lastInsertRowid } = insertHistory.run(profile, at, kind, detail, messageId);
+      if (Number(lastInsertRowid) % trimEvery === 0) trimHistory.run({ profile });
+    },
     putTraits: puttingTraits(db),
     putGroup: puttingGroups(db),
     ...keepingEmails(db),
@@ -390,6 +410,8 @@ function following(db: Db, bodies: RequestBodies): Following {
 
 type Extra = {
   replayOf?: number;
+  /** A replay in place of a message that did not count. */
+  counts?: boolean;
   computed?: boolean;
   /** What its tracking plan did: it goes nowhere, or without some members. */
   blocked?: boolean;
@@ -399,8 +421,8 @@ type Extra = {
 function isFollowed({ state, type, extra }: Row): boolean {
   if (state === rejected || state === duplicate || type === deletion) return false;
   if (extra === null) return true;
-  const { replayOf, computed, blocked } = JSON.parse(extra) as Extra;
-  return replayOf === undefined && computed !== true && blocked !== true;
+  const { replayOf, counts, computed, blocked } = JSON.parse(extra) as Extra;
+  return (replayOf === undefined || counts === true) && computed !== true && blocked !== true;
 }
 
 function messageOf(row: Row, body: Buffer | undefined): FollowedMessage {

@@ -44,6 +44,16 @@ const keptFree = 1000;
 const tooFree = 1 / 4;
 const freeEnough = 1 / 8;
 
+/**
+ * When the messages take less than a tenth of the allowed size, something else fills the file, and
+ * removing the newest would not help. Many deliveries of these are counted in some milliseconds.
+ */
+const keptNewest = 1000;
+const keptShare = 1 / 10;
+
+/** Of a message, its request, and each attempt, beside their bodies. */
+const bytesOfRow = 2000;
+
 const recordTables = [
   "requests",
   "messages",
@@ -119,6 +129,15 @@ export function createUpkeepStore({
     `SELECT id, request_id, source_id AS sourceId, type, state, quota_bytes AS quotaBytes FROM messages
      WHERE id > ? AND id <= CAST((SELECT value FROM meta WHERE key = 'followed') AS INTEGER) AND pinned = 0 ORDER BY id LIMIT ?`,
   );
+  const newest = db
+    .prepare<{ limit: number }, number>(
+      `SELECT ${bytesOfRow} + size + (
+         SELECT coalesce(sum(${bytesOfRow} + coalesce(length(response_body), 0)), 0) FROM deliveries
+         JOIN attempts ON attempts.delivery_id = deliveries.id WHERE deliveries.message_id = messages.id
+       ) FROM messages WHERE quota_bytes IS NULL AND id > (SELECT max(id) FROM messages) - 10 * @limit
+       ORDER BY id DESC LIMIT @limit`,
+    )
+    .pluck();
   const wallAt = db.prepare<[number], number>("SELECT wall_at FROM requests WHERE id = ?").pluck();
   const removal = removing({ db, counts, postings, mapped });
 
@@ -135,10 +154,29 @@ export function createUpkeepStore({
     return () => (usedBytes.get() as number) - counts.rejectedBytes() - unknown > maxBytes;
   }
 
-  type Excess = { count: number; isTooLarge: () => boolean; olderThanWall: number | null };
+  /** How many messages may go because the file is too large. */
+  function removableForSize(maxBytes: number): number {
+    const all = accepted.get() as number;
+    if (all > 2 * keptNewest) return all - keptNewest;
+    let bytes = 0;
+    let kept = 0;
+    for (const size of newest.iterate({ limit: keptNewest })) {
+      bytes += size;
+      if (bytes > maxBytes * keptShare) break;
+      kept += 1;
+    }
+    return Math.max(0, all - kept);
+  }
+
+  type Excess = {
+    count: number;
+    removableForSize: number;
+    isTooLarge: () => boolean;
+    olderThanWall: number | null;
+  };
 
   const remove = transactions.wrap(
-    ({ count, isTooLarge, olderThanWall }: Excess, limit: number) => {
+    ({ count, removableForSize: removable, isTooLarge, olderThanWall }: Excess, limit: number) => {
       transactions.changes(place);
       const now = wallClockNow();
       const requests = new Set<number>();
@@ -160,7 +198,8 @@ export function createUpkeepStore({
             more = true;
             break;
           }
-          const tooMany = acceptedRemoved < count || (tooLarge ??= isTooLarge());
+          const tooMany =
+            acceptedRemoved < count || (acceptedRemoved < removable && (tooLarge ??= isTooLarge()));
           const arrivedAt =
             olderThanWall === null ? null : (wallAt.get(message.request_id) as number);
           const tooOld = arrivedAt !== null && arrivedAt < (olderThanWall as number);
@@ -194,9 +233,12 @@ export function createUpkeepStore({
       const count =
         maxMessages === null ? 0 : Math.max(0, (accepted.get() as number) - maxMessages);
       const isTooLarge = createSizeTest(maxBytes);
-      if (count === 0 && olderThanWall === null && !isTooLarge())
-        return { removed: 0, more: false };
-      return remove({ count, isTooLarge, olderThanWall }, limit);
+      const removable = maxBytes !== null && isTooLarge() ? removableForSize(maxBytes) : 0;
+      const full = maxBytes !== null && removable === 0 && isTooLarge() ? { isFull: true } : {};
+      if (count === 0 && olderThanWall === null && removable === 0)
+        return { removed: 0, more: false, ...full };
+      const limits = { count, removableForSize: removable, isTooLarge, olderThanWall };
+      return { ...remove(limits, limit), ...full };
     },
     ...quotaOfRejected({ db, counts, transactions, removal }),
     giveBack(limit) {

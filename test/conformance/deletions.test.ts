@@ -316,3 +316,25 @@ test("a tracking plan that blocks what violates its common rule lets a delete th
   const { items } = await app.call("messages.list", { filter: "type:delete" });
   expect(items).toMatchObject([{ state: "delivered", plan: null }]);
 });
+
+test("a destination that was connected later and was sent nothing of the user gets no delete", async ({
+  start,
+}) => {
+  const app = await start.app({ clock: "paused" });
+  const [first, late] = [await start.receiver(), await start.receiver()];
+  await app.destination([first.url]);
+  const members = ["ada", "zoe"];
+  const { sourceId } = await app.call("audiences.create", { name: "List", members });
+  await app.call("suppressions.create", { userIds: ["zoe"] });
+  const webhooks = [{ url: late.url }];
+  await app.call("destinations.create", { name: "Late", sourceIds: [sourceId], webhooks });
+  await app.settle();
+  await app.call("deletions.create", { userIds: members });
+  await app.settle();
+  const userIds = (bodies: { body: string }[]) =>
+    deletes(bodies)
+      .map(({ userId }) => String(userId))
+      .toSorted();
+  expect(userIds(first.requests)).toEqual(["ada", "zoe"]);
+  expect(userIds(late.requests)).toEqual(["ada"]);
+});

@@ -112,4 +112,30 @@ test("audiences send nothing of a suppressed user, and what differs once the sup
   await sync();
   expect(await told(app, "by_hand")).toEqual({ ada: [true, false], bob: [true, false] });
   expect(await told(app, "list")).toEqual({ ada: [true], bob: [true] });
+  expect(late.requests.map(({ body }) => (JSON.parse(body) as Message).userId)).toEqual([
+    ...["bob", "ada"],
+  ]);
+});
+
+test("the first replay after the suppression counts for profiles and audiences, and later ones do not", async ({
+  start,
+}) => {
+  const app = await startSuppressing(start);
+  await app.ingest("/v1/track", { userId: "gone", event: "Bought", messageId: "m1" });
+  const [{ id } = { id: "" }] = (await app.call("messages.list", {})).items;
+  const rule = { event: "Bought" };
+  await app.call("audiences.create", { name: "Buyers", rule, sync: "each-event" });
+  const events = async () => {
+    await app.settle();
+    return (await app.call("profiles.list", {})).items.map(({ userId, events: n }) => [userId, n]);
+  };
+  const again = await app.call("messages.replay", { id });
+  expect([again.state, await events()]).toEqual(["rejected", []]);
+  await app.call("suppressions.lift", { userId: "gone" });
+  const counted = await app.call("messages.replay", { id });
+  expect(await events()).toEqual([["gone", 1]]);
+  expect((await app.call("audiences.list", {})).items).toMatchObject([{ size: 1 }]);
+  for (const replayed of [id, again.id, counted.id])
+    await app.call("messages.replay", { id: replayed });
+  expect(await events()).toEqual([["gone", 1]]);
 });

@@ -170,19 +170,25 @@ describe("what a source does", () => {
     expect(payloadOf(message).properties).toEqual(properties);
   });
 
-  test("blocks for profiles too, and drops there", async () => {
+  test("blocks for profiles too, until a replay passes, and drops there", async () => {
     const { outcome, call } = await delivering({
       schemas: { ...schemas, identify: { properties: { age: { type: "number" } } } },
       onViolation: "drop-properties",
       unplannedEvents: "block",
     });
     await outcome({ type: "identify", userId: "ada", traits: { age: "old", plan: "pro" } });
-    await outcome(bought({}, { event: "Secret" }));
+    const blocked = await outcome(bought({}, { event: "Secret" }));
     await call("pipeline.settle", {});
     const { items } = await call("profiles.list", {});
     const profile = await call("profiles.get", { id: items[0]?.id ?? "" });
     expect(Object.keys(profile.traits)).toEqual(["plan"]);
     expect(items[0]?.events).toBe(0);
+    // A replay counts once the plan lets it pass.
+    await call("messages.replay", { id: blocked.id });
+    await call("sources.update", { id: blocked.sourceId, plan: null });
+    for (const _ of [1, 2]) await call("messages.replay", { id: blocked.id });
+    await call("pipeline.settle", {});
+    expect((await call("profiles.list", {})).items).toMatchObject([{ events: 1 }]);
   });
 });
 

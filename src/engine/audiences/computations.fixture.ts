@@ -7,7 +7,7 @@ import { onTestFinished } from "vitest";
 import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
 import { openTestStore, request, type MessageDraft } from "../../store/store.fixture.ts";
 import { createChangeFeed } from "../changes.ts";
-import { Activity } from "../clock/activity.ts";
+import { Activity, type Origin } from "../clock/activity.ts";
 import {
   createInternalMessages,
   type CausedMessage,
@@ -59,12 +59,13 @@ export function startFailing() {
   const activity = new Activity();
   const changes = createChangeFeed();
   const reported: unknown[] = [];
+  const suppressed = new Set<string>();
   const parts = {
     store,
     clock,
     activity,
     changes,
-    isSuppressed: () => false,
+    isSuppressed: (userId: string) => suppressed.has(userId),
     report: (error: unknown) => void reported.push(error),
   };
   const configuration = openConfiguration(parts);
@@ -107,13 +108,18 @@ export function startFailing() {
     changes,
     configuration,
     reported,
+    suppressed,
     /** What audiences and computed traits have sent since the last look. */
     sent: () => sent.splice(0),
     caughtUp: () => profiles.caughtUp(),
     /** An event of each of the users, or what they do instead. */
-    send(users: readonly string[], what: (userId: string) => MessageDraft = bought): Promise<void> {
+    send(
+      users: readonly string[],
+      what: (userId: string) => MessageDraft = bought,
+      origin: Origin = "own",
+    ): Promise<void> {
       store.commit([request(users.map(what), { at: clock.now() })]);
-      profiles.kick();
+      profiles.kick(origin);
       return profiles.caughtUp();
     },
     /** As before a start. */

@@ -37,7 +37,7 @@ import { createEditor, type DefinitionChange, type Draft, type Editor } from "./
 import { createLive, Rechecks } from "./live.ts";
 import { createCauses } from "./causes.ts";
 import { LateDestinations } from "./late-destinations.ts";
-import { createNotifier, type Notifier, type SyncCounts } from "./notifier.ts";
+import { createNotifier, missingOf, type Notifier, type SyncCounts } from "./notifier.ts";
 import {
   createRegistry,
   type AudienceComputed,
@@ -79,8 +79,14 @@ export type Computations = {
   stepsOf(effects: ProfileEffects): number;
   /** The transaction of `onApplied` failed. */
   onFailed(): void;
+  /** Also when a suppression was lifted. */
   onConfigurationChanged(): void;
   sourceOf(audience: AudienceId): SourceId | undefined;
+  /**
+   * Whether the destination was sent the user's values that an audience or computed trait, named by
+   * its source, has sent.
+   */
+  hasSentTo(source: SourceId, userId: string, to: DestinationId): boolean;
   /** The values of a user that were sent to receivers. */
   valuesOf(userId: string): ProfileValues;
   start(): void;
@@ -139,6 +145,10 @@ export function createComputations(options: ComputationsOptions): Computations {
     onFailed: () => void syncs.reload(),
     onConfigurationChanged: () => lateDestinations.note(),
     sourceOf: (audience) => registry.audience(audience)?.row.sourceId,
+    hasSentTo(source, userId, to) {
+      const computed = registry.ofSource(source);
+      return computed === undefined || missingOf(computed.row, userId, to) === null;
+    },
     valuesOf(userId) {
       const values: ProfileValues = { memberships: [], computed: [] };
       for (const { sourceId, value, since } of store.lastSentFor(userId)) {
@@ -168,6 +178,7 @@ export function createComputations(options: ComputationsOptions): Computations {
     reload() {
       registry.reload();
       arm();
+      lateDestinations.note();
     },
   };
 }

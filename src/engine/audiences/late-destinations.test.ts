@@ -277,3 +277,33 @@ test("a manual sync sends false and 0 as values, and what a user of another prof
   const [{ id } = { id: 0 as never }] = app.computedTraits.list();
   expect(await app.computedTraits.sync(id)).toEqual({ entered: 0, left: 1 });
 });
+
+test("what a suppressed user was not sent follows after the suppression, once to each", async () => {
+  const app = startFailing();
+  const first = connect(app, "First");
+  const created = await app.audiences.create({ ...live, destinationIds: [first] });
+  const { id } = created as { id: AudienceId };
+  await app.send(["ada", "bob"]);
+  app.suppressed.add("ada");
+  const late = connect(app, "Late");
+  await app.audiences.update(id, { destinationIds: [first, late] });
+  await app.send(["ada"], (userId) => ({
+    ...{ type: "identify", userId },
+    text: JSON.stringify({ type: "identify", userId, traits: { email: "a@x" } }),
+  }));
+  await app.activity.whenQuiet();
+  expect([first, late].map((each) => reached(app, each))).toEqual([["ada", "bob"], ["bob"]]);
+  app.suppressed.clear();
+  // A disabled destination waits until it is enabled.
+  app.configuration.updateDestination(late, { enabled: false });
+  app.onConfigurationChanged();
+  await app.activity.whenQuiet();
+  expect(reached(app, first)).toEqual(["ada", "ada", "bob"]);
+  expect(reached(app, late)).toEqual(["bob"]);
+  app.configuration.updateDestination(late, { enabled: true });
+  app.restarted();
+  await app.activity.whenQuiet();
+  expect(reached(app, first)).toEqual(["ada", "ada", "bob"]);
+  expect(reached(app, late)).toEqual(["ada", "ada", "bob"]);
+  expect(app.store.audiences()).toMatchObject([{ reached: [first, late], skipped: [] }]);
+});

@@ -4,14 +4,14 @@
  * that a slice reached is stored with it, so a start after a kill continues there. Changes meanwhile
  * reach the destination for users before that place; for the others, this sends the value that they
  * have then. A disabled destination waits until it is enabled, a cancelled first sync until the next
- * manual sync.
+ * manual sync. Users who are suppressed are skipped, and follow after their suppression.
  */
 
 import type { Destination } from "../../domain/configuration.ts";
 import type { DestinationId } from "../../domain/ids.ts";
 import type { Activity } from "../clock/activity.ts";
 import type { Configuration } from "../pipeline.ts";
-import type { Atomically, ComputedStore, FirstSync } from "../profile-ports.ts";
+import type { Atomically, ComputedStore, FirstSync, Skipped } from "../profile-ports.ts";
 import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
 import type { Causes } from "./causes.ts";
 import type { Notifier } from "./notifier.ts";
@@ -22,7 +22,7 @@ import { usersPerSlice } from "./walk.ts";
 const retryMs = 500;
 
 type LateDestinationsOptions = {
-  store: Pick<ComputedStore, "lastSentAfter"> & Atomically;
+  store: Pick<ComputedStore, "lastSent" | "lastSentAfter"> & Atomically;
   registry: Registry;
   notifier: Notifier;
   causes: Causes;
@@ -30,6 +30,7 @@ type LateDestinationsOptions = {
   activity: Activity;
   /** Resolves when every message committed so far is in the profiles. */
   caughtUp: () => Promise<void>;
+  isSuppressed: (userId: string) => boolean;
   report: (error: unknown) => void;
 };
 
@@ -55,7 +56,7 @@ export class LateDestinations {
 
   /**
    * Called after each change of the configuration, before another message can be committed: which
-   * destinations are new, and which have gone.
+   * destinations are new, and which have gone. Also when a suppression was lifted.
    */
   note(): void {
     const { registry } = this.#options;
@@ -73,7 +74,8 @@ export class LateDestinations {
 
   /** Resolves when the first syncs of enabled destinations are committed. */
   run(): Promise<void> {
-    if (this.#state !== "running" || this.#next() === null) return this.#run ?? Promise.resolve();
+    const isNothingLeft = this.#nextSkipped() === null && this.#next() === null;
+    if (this.#state !== "running" || isNothingLeft) return this.#run ?? Promise.resolve();
     this.#run ??= this.#runAll().finally(() => {
       this.#run = null;
     });
@@ -101,9 +103,11 @@ export class LateDestinations {
       registry.change(computed, { firstSyncs: firstSyncs.map(change) });
   }
 
-  #reconciled({ row }: Computed): Pick<Computed["row"], "reached" | "firstSyncs"> | null {
+  #reconciled({
+    row,
+  }: Computed): Pick<Computed["row"], "reached" | "firstSyncs" | "skipped"> | null {
     const connected = this.#options.configuration.destinationsOf(row.sourceId).map(({ id }) => id);
-    const { reached, firstSyncs = [] } = row;
+    const { reached, firstSyncs = [], skipped = [] } = row;
     if (reached === undefined) return { reached: connected, firstSyncs: [] };
     const isConnected = (id: DestinationId): boolean => connected.includes(id);
     const waiting = firstSyncs.filter(({ destinationId }) => isConnected(destinationId));
@@ -119,7 +123,23 @@ export class LateDestinations {
     return {
       reached: kept,
       firstSyncs: [...waiting, ...added.map((id) => ({ destinationId: id, after: "", sent: 0 }))],
+      skipped: skipped.filter((each) => "email" in each || isConnected(each.destinationId)),
     };
+  }
+
+  /** What was skipped of users who are no longer suppressed. New addresses come first. */
+  #nextSkipped(): { computed: Computed; due: Skipped[] } | null {
+    for (const computed of this.#options.registry.all()) {
+      const { skipped = [] } = computed.row;
+      const due = skipped.filter((each) => !this.#options.isSuppressed(each.userId));
+      const emails = due.filter((each) => "email" in each);
+      if (emails.length > 0) return { computed, due: emails };
+      const toDestinations = due.filter(
+        (each) => "destinationId" in each && this.#enabled(each) !== undefined,
+      );
+      if (toDestinations.length > 0) return { computed, due: toDestinations };
+    }
+    return null;
   }
 
   /** With the other first syncs of the same audience or computed trait. */
@@ -141,7 +161,7 @@ export class LateDestinations {
     return null;
   }
 
-  #enabled({ destinationId }: FirstSync): Destination | undefined {
+  #enabled({ destinationId }: Pick<FirstSync, "destinationId">): Destination | undefined {
     const destination = this.#options.configuration.destination(destinationId);
     return destination?.enabled === true ? destination : undefined;
   }
@@ -179,7 +199,12 @@ export class LateDestinations {
 
   /** Returns false when nothing is left to do. */
   #slice(): boolean {
-    const { store, registry, notifier, causes } = this.#options;
+    const { store, registry, notifier, causes, isSuppressed } = this.#options;
+    const skipped = this.#nextSkipped();
+    if (skipped !== null) {
+      store.atomically(() => this.#sendSkipped(skipped.computed, skipped.due));
+      return true;
+    }
     const next = this.#next();
     if (next === null) return false;
     const { computed, firstSync, others, destination } = next;
@@ -194,14 +219,45 @@ export class LateDestinations {
       if (last === undefined)
         registry.change(computed, { reached: [...reached, destination.id], firstSyncs: others });
       else {
+        const suppressed = values.filter(({ userId }) => isSuppressed(userId));
         const further = {
           ...firstSync,
           after: last.userId,
-          sent: firstSync.sent + values.length,
+          sent: firstSync.sent + values.length - suppressed.length,
         };
         registry.change(computed, { firstSyncs: [further, ...others] });
+        this.#skip(computed, suppressed, destination);
       }
     });
     return true;
+  }
+
+  #skip({ id }: Computed, users: readonly { userId: string }[], { id: to }: Destination): void {
+    const { registry } = this.#options;
+    const computed = registry.get(id);
+    if (computed === undefined || users.length === 0) return;
+    const added = users.map(({ userId }) => ({ userId, destinationId: to }));
+    registry.change(computed, { skipped: [...(computed.row.skipped ?? []), ...added] });
+  }
+
+  /** The values that the users have now. */
+  #sendSkipped(computed: Computed, due: readonly Skipped[]): void {
+    const { store, registry, notifier, causes, configuration } = this.#options;
+    const sent = due.slice(0, notifier.usersPerTurn(computed, usersPerSlice));
+    for (const each of sent) {
+      const last = store.lastSent(computed.row.sourceId, each.userId);
+      if (last === null || last.value === null) continue;
+      if ("email" in each) {
+        const added = { userId: each.userId, email: each.email, value: last.value };
+        notifier.sendToEmails(computed, [added], causes.ofEmail(each.email, null));
+        continue;
+      }
+      const destination = configuration.destination(each.destinationId);
+      if (destination === undefined) continue;
+      const causeOf = causes.ofConnection(destination.name, destination.id);
+      notifier.sendTo(computed, destination.id, [last], causeOf);
+    }
+    const skipped = (computed.row.skipped ?? []).filter((each) => !sent.includes(each));
+    registry.change(computed, { skipped });
   }
 }

@@ -182,15 +182,22 @@ test("a change of an audience sets the timer again, and without one that follows
 });
 
 /** So many events with a text that a rule searches: a hundred steps and more for each. */
-const manyOf = async (app: App, userId: string, count: number): Promise<void> => {
+const manyOf = async (
+  app: App,
+  userId: string,
+  count: number,
+  origin: "own" | "arrival" = "own",
+): Promise<void> => {
   const text = JSON.stringify({
     ...{ type: "track", event: "Bought" },
     properties: { text: "x".repeat(20_000) },
   });
   for (let sent = 0; sent < count; sent += 50)
-    await app.send(Array<string>(Math.min(50, count - sent)).fill(userId), () => ({
-      ...{ ...bought(userId), text },
-    }));
+    await app.send(
+      Array<string>(Math.min(50, count - sent)).fill(userId),
+      () => ({ ...bought(userId), text }),
+      origin,
+    );
 };
 const searching = {
   event: "Bought",
@@ -235,6 +242,30 @@ test("a user who takes a part of a turn is evaluated with the event, and one who
   await other.activity.whenQuiet();
   await deleted;
   expect([other.sent(), other.noted(), other.reported]).toEqual([[], [], []]);
+});
+
+test("a user whose events do not end keeps nobody from leaving by time, and no advance from ending", async () => {
+  const app = startFailing();
+  await app.audiences.create({ ...live, rule: searching });
+  await app.audiences.create({ ...live, name: "Days" });
+  await app.send(["ada"]);
+  await manyOf(app, "many", 400);
+  app.clock.advanceBy(0);
+  await app.activity.whenQuiet();
+  app.activity.beginAdvance();
+  const waits = () => false;
+  const ownWork = () => app.activity.whenOwnQuiet({ waits, signal: new AbortController().signal });
+  await manyOf(app, "many", 1, "arrival");
+  app.clock.advanceBy(0);
+  await ownWork();
+  expect(app.activity.isQuiet(true)).toBe(false);
+  app.clock.advanceBy(day);
+  for (let sent = 0; sent < 60 && app.noted().includes("ada"); sent += 1)
+    await manyOf(app, "many", 1, "arrival");
+  expect(app.noted()).toEqual(["many", "many"]);
+  app.activity.endAdvance();
+  await app.activity.whenQuiet();
+  expect(app.reported).toEqual([]);
 });
 
 test("who leaves by time alone leaves for that reason, also after an event that made no difference", async () => {

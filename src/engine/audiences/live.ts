@@ -3,14 +3,15 @@
  * which a profile changes, only those that depend on what changed; and they are rechecked when time
  * alone may change a value: an event leaves a window, and the user leaves with it. Each last sent
  * value that may change so has a `recheckAt`; one timer on the clock is set to the earliest. A user
- * who did too much to be evaluated in the transaction is rechecked at once, in several turns.
+ * who did too much to be evaluated in the transaction is rechecked at once, in several turns. Who
+ * gets on doing things meanwhile is rechecked again after the others.
  */
 
 import { spellingOf } from "../../domain/evaluate.ts";
 import { atOnce, stepsOfPiece, type InPieces, type Steps } from "../../domain/facts.ts";
 import type { ProfileId } from "../../domain/ids.ts";
 import type { Json } from "../../domain/json.ts";
-import type { Activity, Work } from "../clock/activity.ts";
+import type { Activity, Origin, Work } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type {
   Atomically,
@@ -48,9 +49,18 @@ type LiveOptions = {
   notifier: Notifier;
   causes: Causes;
   clock: Clock;
+  isSuppressed: (userId: string) => boolean;
 };
 
-export function createLive({ store, registry, walker, notifier, causes, clock }: LiveOptions): {
+export function createLive({
+  store,
+  registry,
+  walker,
+  notifier,
+  causes,
+  clock,
+  isSuppressed,
+}: LiveOptions): {
   onApplied(changes: readonly ProfileChange[]): void;
   stepsOf(effects: ProfileEffects): number;
 } {
@@ -149,8 +159,14 @@ export function createLive({ store, registry, walker, notifier, causes, clock }:
       for (const { email, from } of emails) {
         const had = from === null ? null : (before.get(`${sourceId} ${from}`) ?? null);
         if (!known.has(email) || spellingOf(had) === spellingOf(value)) continue;
-        const added: AddedEmail = { userId, email, value };
-        notifier.sendToEmails(computed, [added], causes.ofEmail(email, from));
+        if (!isSuppressed(userId)) {
+          const added: AddedEmail = { userId, email, value };
+          notifier.sendToEmails(computed, [added], causes.ofEmail(email, from));
+        } else if (value !== null) {
+          const current = registry.get(computed.id) ?? computed;
+          const { skipped = [] } = current.row;
+          registry.change(current, { skipped: [...skipped, { userId, email }] });
+        }
       }
     }
   }
@@ -182,6 +198,7 @@ export class Rechecks {
   #timer: { at: number; timer: ClockTimer } | null = null;
   #retry: RealTimer | null = null;
   #running: Work | null = null;
+  #before: Promise<void> = Promise.resolve();
   #stopped = false;
 
   constructor(options: RechecksOptions) {
@@ -194,7 +211,10 @@ export class Rechecks {
     this.#timer = null;
     const { registry, store } = this.#options;
     for (const { row } of registry.live()) {
-      const at = store.nextRecheckAt(row.sourceId);
+      const at =
+        this.#running === null
+          ? store.nextRecheckAt(row.sourceId)
+          : store.nextRecheckAt(row.sourceId, this.#options.clock.now());
       if (at !== null) this.note(at);
     }
   }
@@ -207,10 +227,11 @@ export class Rechecks {
 
   /** A value may change at `at`. A recheck that finds no change does no harm. */
   note(at: number): void {
-    if (this.#stopped || this.#running !== null || (this.#timer !== null && this.#timer.at <= at))
-      return;
+    if (this.#stopped || (this.#timer !== null && this.#timer.at <= at)) return;
+    const { clock } = this.#options;
+    if (this.#running !== null && (this.#running.origin === "own" || at <= clock.now())) return;
     this.#timer?.timer.cancel();
-    const timer = this.#options.clock.schedule(at, () => {
+    const timer = clock.schedule(at, () => {
       this.#timer = null;
       this.#fire();
     });
@@ -218,20 +239,42 @@ export class Rechecks {
   }
 
   #fire(): void {
-    const work = this.#options.activity.begin();
+    const work = this.#options.activity.begin(this.#origin());
     this.#running = work;
-    this.#run()
+    const ended = this.#before.then(() => this.#run(work.origin));
+    this.#before = ended
       .then(
         () => {
-          this.#running = null;
-          this.#resume();
+          if (this.#isLast(work)) this.#resume();
         },
         (error: unknown) => {
-          this.#running = null;
+          this.#isLast(work);
           this.#retryAfter(error);
         },
       )
       .finally(() => work.end());
+    // An advance does not wait for what arrives: its own times come meanwhile.
+    if (work.origin === "arrival") this.#resume();
+  }
+
+  /** Otherwise the next one has waited for this one. */
+  #isLast(work: Work): boolean {
+    if (this.#running !== work) return false;
+    this.#running = null;
+    return true;
+  }
+
+  /** Arrivals during an advance, when nothing else is due. */
+  #origin(): Origin {
+    const { registry, notifier, clock, activity } = this.#options;
+    if (!activity.isAdvancing) return "own";
+    try {
+      const isOfArrivals = (computed: Computed) => notifier.isDueByArrivals(computed, clock.now());
+      return registry.live().every(isOfArrivals) ? "arrival" : "own";
+    } catch {
+      // The run will fail as well, and say so.
+      return "own";
+    }
   }
 
   /** The store may refuse to say when the next one is due. */
@@ -251,8 +294,8 @@ export class Rechecks {
     this.#retry = startTimer(retryMs, () => this.#resume());
   }
 
-  async #run(): Promise<void> {
-    const { registry, store, walker, notifier, causes, clock, caughtUp } = this.#options;
+  async #run(origin: Origin): Promise<void> {
+    const { registry, store, walker, notifier, causes, clock, activity, caughtUp } = this.#options;
     const ofEvent = causes.ofEvents([]);
     const causeOf: CauseOf = (computed, user, before) =>
       (notifier.isPostponed(computed, user.userId) ? ofEvent : causes.ofTime)(
@@ -262,12 +305,18 @@ export class Rechecks {
       );
     await caughtUp();
     for (const { id } of registry.live()) {
-      for (;;) {
+      /** Each once in a run: those that are due again come after all others. */
+      const seen = new Set<string>();
+      for (let again = 0; ;) {
         const computed = registry.get(id);
         if (this.#stopped || computed === undefined || !computed.isLive) break;
         const users = notifier.usersPerTurn(computed, slice);
-        const due = store.dueForRecheck(computed.row.sourceId, clock.now(), users);
-        if (due.length === 0) break;
+        const limit = users + again;
+        const found = store.dueForRecheck(computed.row.sourceId, clock.now(), limit);
+        const due = found.filter(({ userId }) => !seen.has(userId)).slice(0, users);
+        if (due.length === 0 && found.length < limit) break;
+        again = found.length - due.length;
+        for (const { userId } of due) seen.add(userId);
         for (const { values } of walker.oneByOne(
           computed.definition,
           due.map(({ userId }) => userId),
@@ -275,7 +324,9 @@ export class Rechecks {
           const current = registry.get(id);
           if (this.#stopped || current?.definition !== computed.definition || !current.isLive)
             break;
-          store.atomically(() => notifier.notify([[current, values]], causeOf));
+          activity.as(origin, () =>
+            store.atomically(() => notifier.notify([[current, values]], causeOf)),
+          );
           await nextTurn();
         }
       }

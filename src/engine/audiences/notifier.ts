@@ -10,6 +10,7 @@ import { compareText, spellingOf } from "../../domain/evaluate.ts";
 import type { DestinationId, SourceId } from "../../domain/ids.ts";
 import type { Json, JsonObject } from "../../domain/json.ts";
 import { drawUnit } from "../../domain/random.ts";
+import type { Activity, Origin } from "../clock/activity.ts";
 import type {
   CausedMessage,
   InternalMessage,
@@ -29,6 +30,7 @@ type NotifierOptions = {
   };
   isSuppressed: (userId: string) => boolean;
   now: () => number;
+  activity: Pick<Activity, "origin">;
   /** A value may change by time alone at `at`. */
   onRecheck: (at: number) => void;
   /** With what was sent now. */
@@ -54,13 +56,17 @@ export function createNotifier({
   configuration,
   isSuppressed,
   now,
+  activity,
   onRecheck,
   onNotified,
 }: NotifierOptions) {
   const space = (): string => store.space(() => spaceId(configuration.settings().seed));
 
-  /** Values that an event may have changed, until they are evaluated. */
-  const postponed = new Set<string>();
+  /**
+   * Values that an event may have changed, until they are evaluated, and whether the event is an
+   * arrival.
+   */
+  const postponed = new Map<string, Origin>();
   const keyOf = ({ row }: Computed, userId: string): string => `${row.sourceId} ${userId}`;
 
   const connectedTo = ({ row }: Computed): readonly Destination[] =>
@@ -101,10 +107,9 @@ export function createNotifier({
         connected.length === 0 ? call === "identify" : leftOut.size < connected.length;
       return isWanted ? [{ call, leftOut }] : [];
     });
-    const waiting = computed.row.firstSyncs ?? [];
     return (userId: string, value: Json, emails: readonly (string | null)[], cause: Cause) =>
       wanted.flatMap(({ call, leftOut: others }): CausedMessage[] => {
-        const late = only === undefined ? notReached(waiting, userId, computed, connected) : [];
+        const late = only === undefined ? notReached(userId, computed, connected) : [];
         const leftOut = late.length === 0 ? others : new Map([...others, ...late]);
         if (connected.length > 0 && leftOut.size === connected.length) return [];
         return emails.map((email) => ({
@@ -113,6 +118,15 @@ export function createNotifier({
           leftOut,
         }));
       });
+  }
+
+  function reachedEmails({ row: { skipped = [] } }: Computed, userId: string): string[] {
+    const emails = store.emailsOf(userId);
+    if (skipped.length === 0) return emails;
+    return emails.filter(
+      (email) =>
+        !skipped.some((each) => each.userId === userId && "email" in each && each.email === email),
+    );
   }
 
   function commit(batches: readonly { computed: Computed; messages: CausedMessage[] }[]): void {
@@ -153,7 +167,7 @@ export function createNotifier({
           if (until === null || until > now()) postponed.delete(keyOf(computed, userId));
           if (cause === null) return [];
           counts[value === null ? "left" : "entered"] += 1;
-          return callsFor(userId, value, [null, ...store.emailsOf(userId)], cause);
+          return callsFor(userId, value, [null, ...reachedEmails(computed, userId)], cause);
         });
         if (counts.entered + counts.left > 0) onNotified(computed, counts);
         return [{ computed, messages }];
@@ -162,7 +176,8 @@ export function createNotifier({
     },
     /** The user's value may have changed, and takes too long to evaluate now. */
     postpone(computed: Computed, userId: string): void {
-      postponed.add(keyOf(computed, userId));
+      const key = keyOf(computed, userId);
+      postponed.set(key, postponed.get(key) === "own" ? "own" : activity.origin);
       const { sourceId } = computed.row;
       const before = store.lastSent(sourceId, userId) ?? {
         sourceId,
@@ -175,6 +190,11 @@ export function createNotifier({
     },
     isPostponed: (computed: Computed, userId: string): boolean =>
       postponed.has(keyOf(computed, userId)),
+    /** Whether all that is due of it by `at` was postponed by arrivals. */
+    isDueByArrivals(computed: Computed, at: number): boolean {
+      const due = store.dueForRecheck(computed.row.sourceId, at, postponed.size + 1);
+      return due.every(({ userId }) => postponed.get(keyOf(computed, userId)) === "arrival");
+    },
     sendToEmails(computed: Computed, added: readonly AddedEmail[], causeOf: CauseOf): void {
       const callsFor = createCaller(computed);
       const messages = added.flatMap(({ userId, email, value }) => {
@@ -254,22 +274,38 @@ function leftOutOf(
 
 /** First syncs that have not reached the user: they will send the value that the user has then. */
 function notReached(
-  waiting: NonNullable<Computed["row"]["firstSyncs"]>,
   userId: string,
   { row }: Computed,
   connected: readonly Destination[],
 ): LeftOutEntry[] {
-  return waiting.flatMap(({ destinationId, after, cancelled }): LeftOutEntry[] => {
-    const destination = connected.find(({ id }) => id === destinationId);
-    const isReached = after !== "" && compareText(userId, after) <= 0;
-    if (destination === undefined || isReached) return [];
-    const first = `The first sync of ${row.name} with ${destination.name}`;
-    const detail =
-      cancelled === undefined
-        ? `${first} has not reached this user. It sends the value that the user has then.`
-        : `${first} was cancelled before it reached this user. The next manual sync sends the value that the user has then.`;
-    return [[destinationId, { reason: "first_sync_pending", detail }]];
+  const { firstSyncs = [], skipped = [] } = row;
+  if (firstSyncs.length === 0 && skipped.length === 0) return [];
+  return connected.flatMap(({ id, name }): LeftOutEntry[] => {
+    const missing = missingOf(row, userId, id);
+    if (missing === null) return [];
+    const first = `The first sync of ${row.name} with ${name}`;
+    const detail = {
+      later: `${first} has not reached this user. It sends the value that the user has then.`,
+      cancelled: `${first} was cancelled before it reached this user. The next manual sync sends the value that the user has then.`,
+      skipped: `${first} passed this user while the user was suppressed. The value that the user has now follows.`,
+    }[missing];
+    return [[id, { reason: "first_sync_pending", detail }]];
   });
+}
+
+/** Why a destination was sent no value of the user so far; null when it has those of its time. */
+export function missingOf(
+  { firstSyncs = [], skipped = [] }: Computed["row"],
+  userId: string,
+  to: DestinationId,
+): "later" | "cancelled" | "skipped" | null {
+  const first = firstSyncs.find(({ destinationId }) => destinationId === to);
+  if (first !== undefined && (first.after === "" || compareText(userId, first.after) > 0))
+    return first.cancelled === undefined ? "later" : "cancelled";
+  const isSkipped = skipped.some(
+    (each) => each.userId === userId && "destinationId" in each && each.destinationId === to,
+  );
+  return isSkipped ? "skipped" : null;
 }
 
 function isSame(one: Json, other: Json): boolean {

@@ -53,6 +53,25 @@ test("what walks over all users takes a turn for each fifty of them, or more", a
     expect(await turnsOf(walk())).toBeGreaterThanOrEqual(4);
 });
 
+test("syncs that run together take turns, one slice in each turn", async () => {
+  const app = startFailing();
+  await app.send(usersOf(120));
+  const ids: AudienceId[] = [];
+  for (const name of ["One", "Two", "Three", "Four"])
+    ids.push(((await app.audiences.create({ name, members: [] })) as { id: AudienceId }).id);
+  for (const id of ids) await app.audiences.update(id, { rule });
+  const synced = Promise.all(ids.map((id) => app.audiences.sync(id)));
+  const slices: number[] = [];
+  while (!app.activity.isQuiet(true)) {
+    const before = app.committed.length;
+    await nextTurn();
+    slices.push(app.committed.length - before);
+  }
+  expect(await synced).toEqual(ids.map(() => ({ entered: 120, left: 0 })));
+  expect(Math.max(...slices)).toBe(1);
+  expect(slices.filter((count) => count === 1).length).toBeGreaterThanOrEqual(3 * ids.length);
+});
+
 test("a deletion removes the values that were sent in slices of 2,000, and a start those that a kill left behind", async () => {
   const app = startFailing();
   const { id } = (await app.audiences.create({ name: "List", members: usersOf(4100) })) as {

@@ -1,6 +1,7 @@
 /**
  * A sync sends every value that differs from the value last sent; the first one sends all. It runs
- * in slices, each of them one commit followed by a turn of the event loop. In the store, `openSync`
+ * in slices, each of them one commit; syncs that run together take turns, one slice in each turn of
+ * the event loop. In the store, `openSync`
  * says that a sync is running, so that it starts again after a crash, and then finds only what
  * still has to be sent.
  *
@@ -12,7 +13,7 @@ import type { Atomically } from "../profile-ports.ts";
 import type { Activity } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
 import type { SyncProgress } from "../profile-pipeline.ts";
-import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
+import { createTurnBudget, startTimer, type RealTimer } from "../real-time.ts";
 import type { Computed, Registry } from "./registry.ts";
 import type { Causes } from "./causes.ts";
 import type { Notifier, SyncCounts } from "./notifier.ts";
@@ -45,6 +46,7 @@ export class Syncs {
   readonly #progress = new Map<string, SyncProgress>();
   /** Until they are retried. */
   readonly #failed = new Set<string>();
+  readonly #turn = createTurnBudget(1);
   #retry: RealTimer | null = null;
   #state: "new" | "running" | "stopped" = "new";
 
@@ -200,6 +202,7 @@ export class Syncs {
   /** Returns false when it has to start again, because the definition changed meanwhile. */
   async #walk(id: string): Promise<boolean> {
     const { store, registry, walker, notifier, causes } = this.#options;
+    await this.#turn(1);
     const started = this.#current(id);
     if (started === null) return true;
     const progress = { done: 0, total: walker.total(started.definition) };
@@ -218,7 +221,7 @@ export class Syncs {
       });
       progress.done += step.seen;
       registry.note(computed);
-      await nextTurn();
+      await this.#turn(1);
     }
     return true;
   }

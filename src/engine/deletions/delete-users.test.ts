@@ -2,7 +2,12 @@
 
 import { expect, onTestFinished, test } from "vitest";
 import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
-import { deletionIds, type DeletionId, type SourceId } from "../../domain/ids.ts";
+import {
+  deletionIds,
+  type DeletionId,
+  type DestinationId,
+  type SourceId,
+} from "../../domain/ids.ts";
 import type { MessageType } from "../../domain/states.ts";
 import { openTestStore, request } from "../../store/store.fixture.ts";
 import { createChangeFeed } from "../changes.ts";
@@ -35,8 +40,11 @@ function startUsers() {
   };
   const own = createInternalMessages({ store, configuration, clock, onCommitted: () => {} });
   const commits: { source: string; messages: readonly CausedMessage[] }[][] = [];
+  /** Destinations that the audiences have sent nothing yet. */
+  const notSent = new Set<DestinationId>();
   const users = createDeleteUsers({
     ...{ store, configuration },
+    hasSentTo: (_, userId, to) => userId === "ada" || !notSent.has(to),
     internalMessages: {
       commit(batches) {
         commits.push(batches.map(({ source: { name }, messages }) => ({ source: name, messages })));
@@ -47,7 +55,7 @@ function startUsers() {
   const [shop, app] = [source("Shop"), source("App")];
   const [big, small] = ["Big", "Small"].map((name) => configuration.createOwnSource(name).id);
   return {
-    ...{ store, configuration, users, connect, commits, shop, app },
+    ...{ store, configuration, users, connect, commits, shop, app, notSent },
     ...{ big: big as SourceId, small: small as SourceId },
     send(sourceId: SourceId, userId: string, more: object = {}, type: MessageType = "track"): void {
       const text = JSON.stringify({ type, userId, ...more });
@@ -272,4 +280,18 @@ test("what a user takes is the sum of the sources that send the delete", () => {
   expect(steps()).toBe(2 * single);
   one.connect("D3", [one.app]);
   expect(steps()).toBeGreaterThan(2 * single);
+});
+
+test("a destination that an audience has sent nothing of the user gets no delete from there", () => {
+  const one = startUsers();
+  const known = one.connect("Known", [one.big]);
+  const late = one.connect("Late", [one.big, one.small]);
+  one.notSent.add(late);
+  for (const userId of ["ada", "zoe"]) one.value(one.big, userId, true, 1);
+  one.value(one.small, "zoe", true, 1);
+  one.delete(["ada", "zoe"]);
+  expect(one.sent()).toEqual([["Big: delete ada", "Big: delete zoe"]]);
+  const leftOut = one.commits[0]?.[0]?.messages.map((message) => [...(message.leftOut ?? [])]);
+  expect(leftOut).toMatchObject([[], [[late, { reason: "first_sync_pending" }]]]);
+  expect(one.configuration.destinationsOf(one.big).map(({ id }) => id)).toEqual([known, late]);
 });

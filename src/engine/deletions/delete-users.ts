@@ -13,6 +13,7 @@ import {
   type DestinationId,
   type MessageRowId,
   type ProfileId,
+  type SourceId,
 } from "../../domain/ids.ts";
 import type { InternalMessages, LeftOut } from "../ingest/internal-messages.ts";
 import type { Configuration } from "../pipeline.ts";
@@ -27,10 +28,19 @@ export type DeleteUsersOptions = {
     Pick<ComputedStore, "lastSentFor" | "removeLastSentFor">;
   internalMessages: InternalMessages;
   configuration: Pick<Configuration, "source" | "destinationsOf">;
+  /** Whether an audience or computed trait has sent the user's values to the destination. */
+  hasSentTo: (source: SourceId, userId: string, to: DestinationId) => boolean;
 };
 
-/** A source that sends a delete, and the destinations that get it from there. */
-type Sending = { source: Source; to: ReadonlySet<DestinationId> };
+/**
+ * A source that sends a delete, the destinations that get it from there, and those that know nothing
+ * of the user.
+ */
+type Sending = {
+  source: Source;
+  to: ReadonlySet<DestinationId>;
+  notSent: ReadonlySet<DestinationId>;
+};
 
 export type FoundUser = {
   userId: string;
@@ -50,7 +60,12 @@ type PlaceInProfile = Pick<FoundUser, "isLast" | "others">;
 /** Of a delete message, with a long userId. */
 const bytesOfDelete = 200;
 
-export function createDeleteUsers({ store, internalMessages, configuration }: DeleteUsersOptions) {
+export function createDeleteUsers({
+  store,
+  internalMessages,
+  configuration,
+  hasSentTo,
+}: DeleteUsersOptions) {
   const connectedTo = ({ id }: Source): readonly Destination[] => configuration.destinationsOf(id);
 
   function find(userId: string, { isLast, others }: PlaceInProfile): FoundUser {
@@ -58,7 +73,7 @@ export function createDeleteUsers({ store, internalMessages, configuration }: De
     const sources = (profile === null ? [] : store.knownAs(profile).sources)
       .flatMap((id) => configuration.source(id) ?? [])
       .filter(({ kind }) => kind !== "audience");
-    const sending = sendingBy(sources, audiencesThatSent(userId));
+    const sending = sendingBy(userId, sources, audiencesThatSent(userId));
     const steps = sending.reduce(
       (sum, { source }) => sum + createWeigher(source, connectedTo(source))(bytesOfDelete),
       0,
@@ -76,32 +91,43 @@ export function createDeleteUsers({ store, internalMessages, configuration }: De
 
   /**
    * Every source that knows the user, with all of its enabled destinations. Audiences only for
-   * destinations that nobody else reaches, each once.
+   * destinations that nobody else reaches, each once, and that they have sent a value of the user.
    */
-  function sendingBy(sources: readonly Source[], audiences: readonly Source[]): Sending[] {
+  function sendingBy(
+    userId: string,
+    sources: readonly Source[],
+    audiences: readonly Source[],
+  ): Sending[] {
     const reached = new Set<DestinationId>();
     return [...sources, ...audiences].flatMap((source) => {
       const enabled = connectedTo(source).flatMap(({ id, enabled: isOn }) => (isOn ? [id] : []));
-      const to = new Set(
-        source.kind === "audience" ? enabled.filter((id) => !reached.has(id)) : enabled,
+      const left = source.kind === "audience" ? enabled.filter((id) => !reached.has(id)) : enabled;
+      const notSent = new Set(
+        source.kind === "audience" ? left.filter((id) => !hasSentTo(source.id, userId, id)) : [],
       );
+      const to = new Set(left.filter((id) => !notSent.has(id)));
       for (const id of to) reached.add(id);
-      return to.size === 0 ? [] : [{ source, to }];
+      return to.size === 0 ? [] : [{ source, to, notSent }];
     });
   }
 
-  /** Destinations of an audience that get the delete from elsewhere. */
-  function leftOutOf({ source, to }: Sending): LeftOut {
+  /** Destinations of an audience that get the delete from elsewhere, or not at all. */
+  function leftOutOf({ source, to, notSent }: Sending): LeftOut {
     if (source.kind !== "audience") return new Map();
     return new Map(
       connectedTo(source)
         .filter(({ id, enabled }) => enabled && !to.has(id))
         .map(({ id, name }) => [
           id,
-          {
-            reason: "deleted_by_another_source",
-            detail: `${name} gets the delete of this user from another source.`,
-          },
+          notSent.has(id)
+            ? {
+                reason: "first_sync_pending",
+                detail: `The first sync of ${source.name} with ${name} has not reached this user, so ${name} has no value to delete.`,
+              }
+            : {
+                reason: "deleted_by_another_source",
+                detail: `${name} gets the delete of this user from another source.`,
+              },
         ]),
     );
   }

@@ -46,12 +46,12 @@ function startDeletions() {
       webhooks: [{ url: "http://127.0.0.1/", headers: {} }],
     });
   connect("D");
-  const suppressions = createSuppressions({ store, now, changes });
+  const suppressions = createSuppressions({ store, now, changes, onLifted: () => {} });
   const parts = { store, clock, activity, changes, configuration };
   const internalMessages = createInternalMessages({ ...parts, onCommitted: () => {} });
   const again = () =>
     createDeletions({
-      ...{ ...parts, suppressions, internalMessages },
+      ...{ ...parts, suppressions, internalMessages, hasSentTo: () => true },
       caughtUp: () => Promise.resolve(void follow({ store, limit: 10_000, isTimeUp: () => false })),
       report: (error) => reported.push(error),
     });

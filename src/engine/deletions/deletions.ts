@@ -329,6 +329,7 @@ type SuppressionsOptions = {
     Atomically;
   now: () => number;
   changes: Changes;
+  onLifted: () => void;
 };
 
 type SuppressionControl = Suppressions & {
@@ -346,6 +347,7 @@ export function createSuppressions({
   store,
   now,
   changes,
+  onLifted,
 }: SuppressionsOptions): SuppressionControl {
   let users = new Set(store.suppressedUsers());
   const suppress: SuppressionControl["suppress"] = (userIds, deletion) => {
@@ -377,6 +379,7 @@ export function createSuppressions({
         return problem(404, "not_found", `The user ${JSON.stringify(userId)} is not suppressed.`);
       users.delete(userId);
       changes.note("suppressions", userId);
+      onLifted();
       return null;
     },
   };

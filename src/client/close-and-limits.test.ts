@@ -223,6 +223,7 @@ describe("options that are wrong are named", () => {
     ["flushAfter", { flushAfter: 0 }],
     ["endpoint", { endpoint: "localhost:4700" }],
     ["endpoint", { endpoint: "" }],
+    ["endpoint", { endpoint: "http://127.0.0.1:4700 " }],
     ["maxQueueBytes", { maxQueueBytes: 0 }],
     ["maxTries", { maxTries: 0 }],
     ["timeout", { timeout: Number.NaN }],
@@ -271,6 +272,9 @@ describe("options that are wrong are named", () => {
   test("also in configure, which then changes nothing", () => {
     const client = new Analytics("key");
     expect(() => client.configure({ flushAt: 5, endpoint: "nowhere" })).toThrow(
+      expect.objectContaining({ field: "endpoint" }),
+    );
+    expect(() => client.configure({ endpoint: "http://127.0.0.1:1 " })).toThrow(
       expect.objectContaining({ field: "endpoint" }),
     );
     expect(() => client.configure({ endpoint: "http://127.0.0.1:1", flushAt: -1 })).toThrow(

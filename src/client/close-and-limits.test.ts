@@ -129,6 +129,13 @@ describe("limits", () => {
     await client.close();
   });
 
+  test("a batch may have 2,500 messages, more than which ingest does not accept", async () => {
+    const { server, client, track } = await start({ flushAt: 3000 });
+    track(3000);
+    await client.close();
+    expect(server.received.map(({ ids }) => ids.length)).toEqual([2500, 500]);
+  });
+
   test.each([
     { over: 0, batches: [16] },
     { over: 1, batches: [15, 1] },

@@ -360,7 +360,7 @@ export function createPorts(
     refused,
     endpoints,
     ingestClient: createIngestClient({ ingestUrl, steady: core.steady }),
-    clients: createClients({ ...core, trust, ingestUrl }),
+    clients: createClients({ ...core, trust, ingestUrl, log }),
     /** Rejects with `PortTaken`. */
     async listen(): Promise<void> {
       const ingestUrls = await listening("ingest", ports.ingest, () => ingest.start());

@@ -104,6 +104,14 @@ describe("settings that change while it runs", () => {
     expect(server.received.map(({ ids }) => ids.length)).toEqual([7]);
   });
 
+  test("a much smaller size flushes batches of that size", async () => {
+    const { server, client, track } = await start();
+    track(9);
+    client.configure({ size: 4 });
+    await client.flush();
+    expect(server.received.map(({ ids }) => ids.length)).toEqual([4, 4, 1]);
+  });
+
   test("another interval counts from the last flush too", async () => {
     const { client, time, track, names } = await start();
     track(1);

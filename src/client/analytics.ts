@@ -175,8 +175,9 @@ export class Analytics {
     const settings = readFlushOptions(flush);
     if (endpoint !== undefined) {
       const old = this.#sender;
-      this.#endpoint = readEndpoint(endpoint);
-      this.#sender = this.#newSender(endpoint);
+      // This may throw, and then nothing has changed.
+      this.#sender = this.#newSender(readEndpoint(endpoint));
+      this.#endpoint = endpoint;
       // What is on the old one's wire may end.
       void this.#outbox.drained().then(() => old.close());
     }

@@ -129,6 +129,13 @@ describe("limits", () => {
     await client.close();
   });
 
+  test("a batch may have 2,500 messages, more than which ingest does not accept", async () => {
+    const { server, client, track } = await start({ flushAt: 3000 });
+    track(3000);
+    await client.close();
+    expect(server.received.map(({ ids }) => ids.length)).toEqual([2500, 500]);
+  });
+
   test.each([
     { over: 0, batches: [16] },
     { over: 1, batches: [15, 1] },
@@ -223,6 +230,7 @@ describe("options that are wrong are named", () => {
     ["flushAfter", { flushAfter: 0 }],
     ["endpoint", { endpoint: "localhost:4700" }],
     ["endpoint", { endpoint: "" }],
+    ["endpoint", { endpoint: "http://127.0.0.1:4700 " }],
     ["maxQueueBytes", { maxQueueBytes: 0 }],
     ["maxTries", { maxTries: 0 }],
     ["timeout", { timeout: Number.NaN }],
@@ -271,6 +279,9 @@ describe("options that are wrong are named", () => {
   test("also in configure, which then changes nothing", () => {
     const client = new Analytics("key");
     expect(() => client.configure({ flushAt: 5, endpoint: "nowhere" })).toThrow(
+      expect.objectContaining({ field: "endpoint" }),
+    );
+    expect(() => client.configure({ endpoint: "http://127.0.0.1:1 " })).toThrow(
       expect.objectContaining({ field: "endpoint" }),
     );
     expect(() => client.configure({ endpoint: "http://127.0.0.1:1", flushAt: -1 })).toThrow(

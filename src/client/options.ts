@@ -241,7 +241,8 @@ export function readFlushOptions({ flushAt, size, flushAfter }: FlushOptions): {
 
 export function readEndpoint(endpoint: string): string {
   const url = typeof endpoint === "string" ? URL.parse(endpoint) : null;
-  if (url === null || !/^https?:$/.test(url.protocol))
+  // Also with the path that is appended: a space between port and path is invalid.
+  if (url === null || !/^https?:$/.test(url.protocol) || !URL.canParse(`${endpoint}/v1/batch`))
     throw invalid("endpoint", "an http or https URL");
   return endpoint;
 }

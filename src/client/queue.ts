@@ -1,7 +1,7 @@
 /**
  * Messages that wait for a flush, and when that is: at the `flushAt`-th, when `flushAfter` has
  * passed since the last flush, and when asked for. A flush cuts them into batches of at most
- * `maxBatchBytes`, each with one message at least. What is here and what is on its way may take `maxQueueBytes`.
+ * `flushAt` messages and `maxBatchBytes`, each with one message at least. What is here and what is on its way may take `maxQueueBytes`.
  *
  * The last flush of an idle client is the last time that one was due: its first message waits for
  * the rest of that interval, since a call is not to cause a request by itself.
@@ -12,6 +12,9 @@ import type { FlushReason, Happening } from "./events.ts";
 import type { CallType } from "./calls.ts";
 import type { Batch, Outbox, QueuedMessage } from "./outbox.ts";
 import type { Time, Timer } from "./time.ts";
+
+/** Ingest rejects the rest of a longer batch, and answers 200. */
+const maxBatchMessages = 2500;
 
 type QueueSettings = { flushAt: number; flushAfter: number };
 
@@ -86,6 +89,7 @@ export function createQueue({
 
   function cut(all: readonly QueuedMessage[]): Batch[] {
     const batches: Batch[] = [];
+    const atMost = Math.min(settings.flushAt, maxBatchMessages);
     let from = 0;
     while (from < all.length) {
       const id = newId();
@@ -94,7 +98,8 @@ export function createQueue({
       let own = 0;
       for (
         let message = all[to];
-        message !== undefined && (to === from || size + message.bytes + 1 <= maxBatchBytes);
+        message !== undefined &&
+        (to === from || (to - from < atMost && size + message.bytes + 1 <= maxBatchBytes));
         message = all[to]
       ) {
         size += message.bytes + 1;

@@ -77,6 +77,10 @@ test("no answer is an error that says why", async () => {
   expect(await outcomeOf("not HTTP\r\n\r\n")).toMatchObject({
     error: { code: expect.stringMatching(/^HPE_/) },
   });
+  const upgrade = "HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n";
+  expect(await outcomeOf(upgrade)).toMatchObject({
+    error: { message: "the connection ended without an answer" },
+  });
   await cutting.stop();
   expect(await senderTo(cutting.port).send(Buffer.from("{}")).done).toMatchObject({
     error: { code: "ECONNREFUSED" },

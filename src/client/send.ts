@@ -70,6 +70,10 @@ export function createSender({ url, headers, timeoutMs, agent }: SenderOptions):
       sent.on("error", (error) => {
         if (!answered) settle({ error });
       });
+      // The only event after an answer 101.
+      sent.on("close", () => {
+        if (!answered) settle({ error: new Error("the connection ended without an answer") });
+      });
       sent.end(body);
       return { done: promise, abort };
     },

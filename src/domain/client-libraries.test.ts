@@ -45,6 +45,7 @@ describe("a library is recognised", () => {
   test("whatever a User-Agent and a body hold, soon and with a short name", () => {
     const long = "x".repeat(60_000);
     expect(recognise(long, null).name).toHaveLength(60);
+    expect(recognise(`${"9".repeat(60_000)}.1`, null).version).toBeNull();
     for (const part of [`"library":{`, `"library" `, `"name" `, `"library":{"name"`])
       expect(recognise("", part.repeat(5000)).name).toBe("unknown");
   });

@@ -63,10 +63,12 @@ const others: typeof known = [
 ];
 
 const maxNameLength = 60;
+/** Of a User-Agent: more than those of libraries. A search for a version takes its square of steps. */
+const maxAgentLength = 300;
 
 /** `body` may be cut, damaged or missing: a library is found in it by its name. */
 export function recognise(userAgent: string | null, body: string | null): ClientLibrary {
-  const agent = userAgent ?? "";
+  const agent = (userAgent ?? "").slice(0, maxAgentLength);
   for (const [pattern, id, name] of known)
     if (pattern.test(agent))
       return { id, name, version: digits(agent), recognisedBy: "user-agent" };

@@ -94,6 +94,15 @@ test.each([
   expect({ userId, anonymousId }).toEqual(ids);
 });
 
+test("the event has a member __proto__ like any other, and none that concerns only the sender", () => {
+  const text = `{"type":"track","userId":"u","event":"e","__proto__":{"plan":"gold"},"writeKey":"k","_metadata":{}}`;
+  const event = makeEvent(messageOf(text), now);
+  expect(JSON.stringify(event)).toContain(`"event":"e","__proto__":{"plan":"gold"},`);
+  expect(Object.getPrototypeOf(event)).toBe(Object.prototype);
+  expect(Object.keys(event)).not.toEqual(expect.arrayContaining(["writeKey"]));
+  expect(Object.keys(event)).not.toEqual(expect.arrayContaining(["_metadata"]));
+});
+
 describe("the full payload", () => {
   test("adds what Hookyard knows of the message", () => {
     const text = `{"type":"identify","userId":"u","channel":"server","timestamp":"2026-11-21T03:24:58+0000","integrations":{"All":true}}`;

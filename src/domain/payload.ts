@@ -62,17 +62,16 @@ export function payloadOf(
   return payload;
 }
 
-/** What a sender says of itself, and no receiver needs. */
-const notSent: ReadonlySet<string> = new Set(["writeKey", "_metadata"]);
-
 /** The whole event, for conditions and mappings: what came, and what the pipeline made of it. */
 export function makeEvent(
   message: CheckedMessage & { messageId: string },
   receivedAt: number,
 ): JsonObject {
   const { type, members, userId, anonymousId, sentAt, originalTimestamp } = message;
-  const event: JsonObject = { type, messageId: message.messageId };
-  for (const [name, value] of Object.entries(members)) if (!notSent.has(name)) event[name] = value;
+  // What a sender says of itself, and no receiver needs, is left out.
+  const { writeKey: _, _metadata: __, ...sent } = members;
+  // Spreading copies a member `__proto__` as a member.
+  const event: JsonObject = { type, messageId: message.messageId, ...sent };
   // Null and empty ones are missing.
   if (userId === null) delete event["userId"];
   if (anonymousId === null) delete event["anonymousId"];

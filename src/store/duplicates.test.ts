@@ -1,6 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { RecentIds } from "./duplicates.ts";
+import type { IncomingRequest, NewMessage } from "../engine/ports.ts";
+import Database from "better-sqlite3";
+import { stateCode } from "./codes.ts";
+import { Duplicates, RecentIds } from "./duplicates.ts";
+import { hash40 } from "./postings.ts";
+import { schema } from "./schema.ts";
 
 /**
  * Few hashes, so that many ids share one and many lie side by side; none that differ only in what a
@@ -127,4 +132,86 @@ test("ids beyond 32 bits are found, taken back and let go of as others are", () 
   oldest = first + 900;
   for (let n = 0; n < 20_000; n += 1) recent.add(hashOf(first + 1000 + n), first + 1000 + n);
   expect(ids.flatMap((id) => [...recent.find(hashOf(id))])).toEqual(ids.slice(900));
+});
+
+/** With a count of the rows that are read. */
+function startDuplicates() {
+  let rows = 0;
+  const db = new Database(":memory:", {
+    verbose: (sql) => void (rows += /FROM messages WHERE id = /.test(String(sql)) ? 1 : 0),
+  });
+  db.exec(schema);
+  const insert = db.prepare(
+    "INSERT INTO messages (id, request_id, offset, size, message_id, source_id, type, state, received_at, timestamp) VALUES (?, 1, 0, 0, ?, ?, 1, ?, 0, 0)",
+  );
+  const all: { messageId: string; id: number }[] = [];
+  const postings = {
+    *entries() {
+      yield {
+        hashes: Float64Array.from(all, ({ messageId }) => hash40(messageId)),
+        ids: Float64Array.from(all, ({ id }) => id),
+      };
+    },
+  };
+  const duplicates = new Duplicates({ db, postings, newestReceivedAt: () => 0 });
+  return {
+    duplicates,
+    insert(id: number, messageId: string, { sourceId = 1, state = "queued" as const } = {}): void {
+      insert.run(id, messageId, sourceId, stateCode(state));
+      all.push({ messageId, id });
+    },
+    originalOf: (messageId: string, sourceId = 1) =>
+      duplicates.originalOf(
+        { sourceId, receivedAt: 0 } as IncomingRequest,
+        { messageId } as NewMessage,
+      ),
+    rowsReadBy(act: () => unknown): number {
+      const before = rows;
+      act();
+      return rows - before;
+    },
+  };
+}
+
+test("an id that is accepted again and again is one entry, in each of its sources", () => {
+  const { duplicates, insert, originalOf, rowsReadBy } = startDuplicates();
+  for (let id = 1; id <= 500; id += 1) {
+    const sourceId = 1 + (id % 100);
+    insert(id, "same", { sourceId });
+    expect(rowsReadBy(() => duplicates.add("same", sourceId, id))).toBeLessThan(2);
+  }
+  expect(rowsReadBy(() => originalOf("same", 200))).toBe(0);
+  expect([1, 50, 100].map((sourceId) => originalOf("same", sourceId))).toEqual([500, 449, 499]);
+});
+
+test("what is read from postings is linear for one id in all messages, whatever became of them", () => {
+  const { duplicates, insert, originalOf, rowsReadBy } = startDuplicates();
+  for (let id = 1; id <= 500; id += 1)
+    insert(id, "same", {
+      sourceId: 1 + (id % 100),
+      state: (id > 200 && id <= 300 ? "duplicate" : "queued") as "queued",
+    });
+  duplicates.reload();
+  expect(rowsReadBy(() => originalOf("other"))).toBeLessThan(1000);
+  expect(rowsReadBy(() => originalOf("same", 200))).toBeLessThan(2);
+  expect([1, 50, 100].map((sourceId) => originalOf("same", sourceId))).toEqual([500, 449, 499]);
+});
+
+test("what is taken back gives its place to the earlier one again", () => {
+  const { duplicates, insert, originalOf } = startDuplicates();
+  const added: [id: number, earlier: number | null][] = [];
+  for (const id of [1, 2, 3]) {
+    insert(id, "same");
+    added.push([id, duplicates.add("same", 1, id)]);
+  }
+  expect(added).toEqual([
+    [1, null],
+    [2, 1],
+    [3, 2],
+  ]);
+  for (const [id, earlier] of added.toReversed()) {
+    expect(originalOf("same")).toBe(id);
+    duplicates.remove("same", 1, id, earlier);
+  }
+  expect(originalOf("same")).toBeNull();
 });

@@ -1,6 +1,11 @@
 /**
  * Finds the original of a message: the same message id from the same source, accepted in the last
  * 24 hours. The hashes of these ids are in memory; the row decides.
+ *
+ * An id that has been accepted is there by a hash of itself and its source, and only the newest of
+ * each: equal hashes form one long run. One that is read from postings is there by the hash of the
+ * id alone, because its source is not known without its row; those that follow it with the same id
+ * have their rows read.
  */
 
 import type { MessageRowId } from "../domain/ids.ts";
@@ -17,8 +22,14 @@ const duplicate = stateCode("duplicate");
 
 /** Ids that are read, or moved in memory, between two turns of the event loop: some milliseconds' work. */
 const readAtOnce = 8000;
+/** Ids that are read in the time of two rows. */
+const idsPerRows = 20;
 
-type DuplicatesOptions = { db: Db; postings: Postings; newestReceivedAt: () => number };
+type DuplicatesOptions = {
+  db: Db;
+  postings: Pick<Postings, "entries">;
+  newestReceivedAt: () => number;
+};
 
 export class Duplicates {
   readonly #postings;
@@ -58,13 +69,25 @@ export class Duplicates {
         const id = ids[at] as number;
         // What was committed meanwhile has been added.
         if (id >= from && id <= this.#newestToLoad)
-          read += this.#recent.add(hashes[at] as number, id);
+          read += this.#addLoaded(hashes[at] as number, id);
       }
       read += ids.length;
       if (read < readAtOnce) continue;
       read = 0;
       yield;
     }
+  }
+
+  /** Returns how much work it was beside reading the id, in such ids. */
+  #addLoaded(hash: number, id: number): number {
+    if (!this.#recent.has(hash)) return this.#recent.add(hash, id);
+    const row = this.#candidate.get(id);
+    if (row !== undefined && row.state !== rejected && row.state !== duplicate) {
+      const own = withSource(hash, row.source_id);
+      const known = this.#find(own, row.message_id, row.source_id);
+      if (known === null || known < id) this.#replace(own, known, id);
+    }
+    return idsPerRows;
   }
 
   /** Reads some of the ids, if any are left; returns whether more are. */
@@ -75,30 +98,62 @@ export class Duplicates {
 
   originalOf(request: IncomingRequest, { messageId }: NewMessage): MessageRowId | null {
     while (this.loadSlice());
+    const { sourceId, receivedAt } = request;
+    const since = receivedAt - duplicateWindowMs;
     const hash = hash40(messageId);
+    return (
+      this.#find(withSource(hash, sourceId), messageId, sourceId, since) ??
+      this.#find(hash, messageId, sourceId, since)
+    );
+  }
+
+  /** Among the ids with this hash. */
+  #find(
+    hash: number,
+    messageId: string,
+    sourceId: number,
+    since = Number.NEGATIVE_INFINITY,
+  ): MessageRowId | null {
     if (!this.#recent.has(hash)) return null;
     for (const id of this.#recent.find(hash)) {
       const row = this.#candidate.get(id);
       if (
         row === undefined ||
         row.message_id !== messageId.toWellFormed() ||
-        row.source_id !== request.sourceId
+        row.source_id !== sourceId
       )
         continue;
       if (row.state === rejected || row.state === duplicate) continue;
-      if (request.receivedAt - row.received_at <= duplicateWindowMs) return id as MessageRowId;
+      if (row.received_at >= since) return id as MessageRowId;
     }
     return null;
   }
 
-  /** A message that has been accepted: only such a message can be an original. */
-  add(messageId: string, id: number): void {
-    this.#recent.add(hash40(messageId), id);
+  /**
+   * A message that has been accepted: only such a message can be an original. It takes the place of
+   * an earlier one with its id, which is returned.
+   */
+  add(messageId: string, sourceId: number, id: number): number | null {
+    const hash = withSource(hash40(messageId), sourceId);
+    const earlier = this.#find(hash, messageId, sourceId);
+    this.#replace(hash, earlier, id);
+    return earlier;
   }
 
-  remove(messageId: string, id: number): void {
-    this.#recent.remove(hash40(messageId), id);
+  /** `earlier` is what `add` returned. */
+  remove(messageId: string, sourceId: number, id: number, earlier: number | null): void {
+    this.#replace(withSource(hash40(messageId), sourceId), id, earlier);
   }
+
+  #replace(hash: number, old: number | null, id: number | null): void {
+    if (old !== null) this.#recent.remove(hash, old);
+    if (id !== null) this.#recent.add(hash, id);
+  }
+}
+
+/** Of 40 bits as well. Sources begin with 1, so it is not that of the id alone. */
+function withSource(hash: number, sourceId: number): number {
+  return (hash + sourceId * 0x9e3779b1) % 2 ** 40;
 }
 
 /** Rows are in the order of their time, so the first one of a time is found by halving. */

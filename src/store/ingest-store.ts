@@ -71,16 +71,17 @@ export function createIngestStore({
   const countsFor = countingReplays(db);
   const commitRequestOf = committingRequests(db, counts, mapped);
 
+  /** What the newest commit has added to `duplicates`. */
+  let added: Parameters<Duplicates["remove"]>[] = [];
+
   /** Before the first change of a commit: what to do when its transaction fails. */
-  function prepareRollback(requests: IncomingRequest[]): void {
+  function prepareRollback(): void {
     const before = { ...next };
+    const ofCommit: typeof added = [];
+    added = ofCommit;
     transactions.changes({
       rollback() {
-        for (const [place, { messageId }] of requests
-          .flatMap(({ messages }) => messages)
-          .entries()) {
-          duplicates.remove(messageId, before.message + place);
-        }
+        for (const each of ofCommit.reverse()) duplicates.remove(...each);
         next = before;
       },
     });
@@ -142,7 +143,8 @@ export function createIngestStore({
     });
     counts.message(id, null, { sourceId: request.sourceId, type, state });
     if (routed !== null) {
-      duplicates.add(messageId, id);
+      const { sourceId } = request;
+      added.push([messageId, sourceId, id, duplicates.add(messageId, sourceId, id)]);
       commitRouted(id, routed, request.receivedAt);
       if (routed.payloads.documented !== undefined || routed.payloads.full !== undefined)
         insert.payloads(id, routed.payloads, { ...message, body: request.body });
@@ -177,7 +179,7 @@ export function createIngestStore({
   return {
     prepareLookups: () => duplicates.loadSlice() || postings.mergeSlice(),
     commit: transactions.wrap((requests: IncomingRequest[]): CommittedMessage[][] => {
-      prepareRollback(requests);
+      prepareRollback();
       return requests.map(commitRequest);
     }),
     ...unknownKeys(db),

@@ -1,5 +1,6 @@
 /** Faults that a source shows to its clients. */
 
+import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, test } from "vitest";
 import type { InputOf } from "../../src/contract/contract.ts";
@@ -82,6 +83,32 @@ test("a delay lasts, goes with the other kinds, and adds up", async () => {
   await app.stop();
   expect((await slow).answers).toEqual([]);
 });
+
+test.each(["is deleted", "gives its id to another after a reset"])(
+  "a request is not accepted when its source %s during its delay",
+  async (change) => {
+    const app = await startIngestApp({
+      source: { faults: [{ do: "delay", delayMs: 600_000, times: 1 }] },
+    });
+    const clients = [0, 1].map(() => connect(app.port, "127.0.0.1").on("error", () => {}));
+    for (const client of clients) client.write(request);
+    // One of them has its answer, so the other waits.
+    await Promise.race(clients.map((client) => once(client, "data")));
+    if (change === "is deleted") await app.call("sources.delete", { id: app.source.id });
+    else {
+      await app.call("pipeline.reset", { what: "everything" });
+      const other = await app.call("sources.create", { name: "Other", writeKey: "other" });
+      expect(other.id).toBe(app.source.id);
+    }
+    const before = await app.messages();
+    // A delay ends when its connection is reset.
+    for (const client of clients) client.resetAndDestroy();
+    await expect
+      .poll(async () => (await app.call("unknownKeys.list", {})).items)
+      .toMatchObject([{ writeKey, requests: 1 }]);
+    expect(await app.messages()).toEqual(before);
+  },
+);
 
 test("a share is drawn from the seed: the same again with the same seed, another with another", async () => {
   const draw = async (seed: number): Promise<(number | null)[]> => {

@@ -22,6 +22,7 @@ const shop = { id: 3 as SourceId, writeKey: "wk_shop" } as Source;
 function startClients({ stored = [] as SimulatedClient[], ingestUrl = "" } = {}) {
   const kept = new Map(stored.map((client) => [client.id, client]));
   const noted: (string | null)[] = [];
+  const logged: string[] = [];
   const clock = createSteppedClock();
   let url = ingestUrl;
   const clients = createClients({
@@ -44,10 +45,10 @@ function startClients({ stored = [] as SimulatedClient[], ingestUrl = "" } = {})
       ...{ noteMany: () => {}, noteGone: () => {} },
     },
     ...{ clock, activity: new Activity(), holds: new Holds(), trust: createTrust() },
-    ...{ seed: () => 1, ingestUrl: () => url },
+    ...{ seed: () => 1, ingestUrl: () => url, log: (sentence) => logged.push(sentence) },
   });
   return {
-    ...{ clients, clock, kept, noted },
+    ...{ clients, clock, kept, noted, logged },
     create: (draft: Partial<ClientDraft> = {}) =>
       unwrap(clients.create({ name: "One", writeKey: "wk", ...draft })),
     listenAt(address: string): void {
@@ -113,10 +114,12 @@ test.for<[object, string]>([
     { flushAfter },
     "flushAfter must be a whole number of milliseconds from 1 to 86400000.",
   ]),
-  ...["", "127.0.0.1:80", "ftp://a/", "xhttp://a"].map((endpoint): [object, string] => [
-    { endpoint },
-    "endpoint must be a full http or https URL, such as http://127.0.0.1:4700, or null for Hookyard's own ingest port.",
-  ]),
+  ...["", "127.0.0.1:80", "ftp://a/", "xhttp://a", "http://127.0.0.1:80 ", "http://"].map(
+    (endpoint): [object, string] => [
+      { endpoint },
+      "endpoint must be a full http or https URL, such as http://127.0.0.1:4700, or null for Hookyard's own ingest port.",
+    ],
+  ),
   ...[{ name: text(2001) }, { writeKey: text(2001) }, { endpoint: url(2001) }].map(
     (draft): [object, string] => [
       draft,
@@ -164,6 +167,20 @@ test("stored clients are there again, and send to the ingest port once it listen
   await until(() => server.received.length === 1);
   expect(server.received[0]?.ids).toEqual([called.messageId]);
   await clients.stop();
+});
+
+test("a stored client that cannot run is logged, and the others run", () => {
+  const first = startClients();
+  const { id } = first.create({ name: "Broken" });
+  const other = first.create();
+  const stored = [...first.kept.values()].map((client) =>
+    client.id === id ? { ...client, endpoint: "http://127.0.0.1:80 " } : client,
+  );
+  const { clients, logged } = startClients({ stored });
+  expect(clients.list().map((client) => client.id)).toEqual([other.id]);
+  expect(logged).toEqual([
+    "The simulated client Broken does not run: 'endpoint' must be an http or https URL. Create it again.",
+  ]);
 });
 
 test("each change of a client is told, by whomever it is made", () => {

@@ -35,6 +35,7 @@ type ClientsOptions = WireOptions & {
   seed: () => number;
   /** Read again at the start. */
   ingestUrl: () => string;
+  log: (sentence: string) => void;
 };
 
 type RunningClients = Clients & {
@@ -50,6 +51,7 @@ export function createClients({
   store,
   configuration,
   changes,
+  log,
   ...options
 }: ClientsOptions): RunningClients {
   const { view, details } = createViews(configuration);
@@ -81,7 +83,15 @@ export function createClients({
       return details(client);
     });
 
-  for (const settings of store.clients()) run(settings);
+  for (const settings of store.clients()) {
+    try {
+      run(settings);
+    } catch (error) {
+      // As one that an older version stored without a full check.
+      const { message } = error as Error;
+      log(`The simulated client ${settings.name} does not run: ${message} Create it again.`);
+    }
+  }
 
   return {
     list: () => Array.from(byId.values(), view),
@@ -218,7 +228,8 @@ function checkClient(
   return { name, writeKey, wire, flushAt, flushAfter, endpoint, strict };
 }
 
+/** Also with the path that the client library appends: a space between port and path is invalid. */
 function isHttp(text: string): boolean {
   const url = URL.parse(text);
-  return url !== null && /^https?:$/.test(url.protocol);
+  return url !== null && /^https?:$/.test(url.protocol) && URL.canParse(`${text}/v1/batch`);
 }

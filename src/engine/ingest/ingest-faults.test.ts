@@ -94,6 +94,8 @@ test("a limit counts the requests in a second of the clock", () => {
   const faults: IngestFault[] = [{ do: "limit", perSecond: 2 }];
   expect(met(faults, 6, 1, every(400)).join(" ")).toBe("- - limit - - limit");
   expect(met(faults, 4, 1, every(500)).join(" ")).toBe("- - - -");
+  const setBack = [9000, 9000, 9000, 100, 100, 100];
+  expect(met(faults, 6, 1, () => setBack.shift() ?? 0).join(" ")).toBe("- - limit - - limit");
   expect(met([{ do: "limit", perSecond: 0 }], 2, 1, every(5000)).join(" ")).toBe("limit limit");
   const many = met([{ do: "limit" }], 1001);
   expect(many.indexOf("limit")).toBe(1000);

@@ -31,10 +31,13 @@ export function createFaults(seed: () => number, now: () => number): (source: So
   /** Counts the request in its second of the clock. */
   function isWithinLimit({ perSecond = defaultPerSecond }: IngestFault, count: Progress): boolean {
     const at = now();
-    if (count.second === null || at >= count.second.from + 1000)
-      count.second = { from: at, requests: 0 };
-    count.second.requests += 1;
-    return count.second.requests <= perSecond;
+    let { second } = count;
+    // A reset may set the clock back.
+    if (second === null || at < second.from || at >= second.from + 1000)
+      second = { from: at, requests: 0 };
+    second.requests += 1;
+    count.second = second;
+    return second.requests <= perSecond;
   }
 
   return (source) => {

@@ -145,3 +145,22 @@ test("a stop gives requests a second of real time, and leaves no deadline", asyn
     vi.useRealTimers();
   }
 });
+
+test("a client that ends its side right after a whole request has its answer over TLS too", async () => {
+  const { server, tlsPort } = await started(600_000);
+  server.removeAllListeners("request");
+  Object.assign(server, { httpAllowHalfOpen: true });
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+    request.resume();
+    request.socket.once("end", () => setImmediate(() => response.end("late")));
+  });
+  const client = connectTls({
+    ...{ port: tlsPort, host: "127.0.0.1", ca: authority.authorityPem() },
+    ...{ servername: "valid.localhost", allowHalfOpen: true },
+  });
+  let text = "";
+  client.on("error", () => {}).on("data", (chunk: Buffer) => (text += chunk.toString()));
+  client.end("GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+  await once(client, "close");
+  expect(text).toContain("late");
+});

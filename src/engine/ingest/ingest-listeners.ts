@@ -47,7 +47,12 @@ export function createIngestListeners(
     let current = identity();
     const tls = createTlsServer(
       { ...current, handshakeTimeout: handshakeMs, ALPNProtocols: ["http/1.1"] },
-      (socket: TLSSocket) => server.emit("connection", socket),
+      (socket: TLSSocket) => {
+        // As the plain ports have it. An option of the server would hold for handshakes too, and
+        // keep those open whose client has gone.
+        socket.allowHalfOpen = true;
+        server.emit("connection", socket);
+      },
     );
     tls.prependListener("connection", (socket: Socket) => {
       // The certificate is renewed while Hookyard runs.

@@ -1,5 +1,6 @@
 /** The answers of the ingest port, at their bounds. */
 
+import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { connect } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
@@ -105,12 +106,16 @@ async function startServer(handle: Handle = () => {}) {
   const server = createIngestServer(handle, (one) => refused.push(one));
   const port = await listen(server, "127.0.0.1", 0);
   onTestFinished(() => close(server, 0));
-  /** What comes back until the other side ends. */
-  const talk = async (...parts: (string | Uint8Array)[]): Promise<string> => {
+  /** What comes back until the other side ends. A function waits before the next part. */
+  const talk = async (
+    ...parts: (string | Uint8Array | (() => Promise<unknown>))[]
+  ): Promise<string> => {
     const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
     let text = "";
     socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
-    for (const part of parts) socket.write(part);
+    for (const part of parts)
+      if (typeof part === "function") await part();
+      else socket.write(part);
     await new Promise((resolve) => socket.on("error", resolve).on("end", resolve));
     socket.destroy();
     return text;
@@ -141,10 +146,14 @@ test.for<[number[], string]>([
 
 test("what follows a request is refused after its answer, and is no TLS", async () => {
   const waiting: ServerResponse[] = [];
-  const { refused, talk } = await startServer((_request, response) => void waiting.push(response));
+  const { server, refused, talk } = await startServer(
+    (_request, response) => void waiting.push(response),
+  );
   const head = "POST /v1/t HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n";
-  const text = talk(head, Uint8Array.of(22, 3, 1, 0, 5, 1));
-  while (waiting.length === 0) await nextTurn();
+  let chunks = 0;
+  const arrived = async (): Promise<unknown> => once(server, "clientError").then(() => chunks++);
+  const text = talk(head, Uint8Array.of(22, 3, 1, 0, 5, 1), arrived, "more", arrived, "x", arrived);
+  while (waiting.length === 0 || chunks < 3) await nextTurn();
   for (let turn = 0; turn < 20; turn += 1) await nextTurn();
   expect(refused).toEqual([]);
   waiting[0]?.end("first");

@@ -38,6 +38,8 @@ export function createIngestServer(
   limits = arrival,
 ): Server {
   const connections = new WeakMap<Socket, Connection>();
+  /** Each further chunk of what they send is an error too. */
+  const refusing = new WeakSet<Socket>();
 
   const server = createServer({ ...arrivalLimits(limits), keepAliveTimeout: 60_000 });
   // A client may close its side after its request and still wait for the answer. Node has no option
@@ -99,6 +101,8 @@ export function createIngestServer(
   server.on(
     "clientError",
     (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Socket) => {
+      if (refusing.has(socket)) return;
+      refusing.add(socket);
       const wrong = problemOfInput(error, socket);
       if (wrong === null) {
         socket.destroy();

@@ -287,11 +287,12 @@ export class Ingest {
     const parsed = isProblem(body) ? body : parseBody(body, call.call === "batch");
     if (isProblem(body) || isProblem(parsed)) {
       const refused = isProblem(body) ? body : (parsed as Problem);
-      if (known !== undefined) {
+      const source = known && this.#current(known);
+      if (source !== undefined) {
         const bytes = isProblem(body) ? (isProblem(sent) ? Buffer.alloc(0) : sent) : body;
         await this.#queue.add(
           recordMalformed(
-            this.#requestFacts(known, { request, response, call, query, body: bytes }),
+            this.#requestFacts(source, { request, response, call, query, body: bytes }),
             refused,
           ),
         );
@@ -320,16 +321,18 @@ export class Ingest {
     const body = isProblem(read) ? Buffer.alloc(0) : read;
     const parsed = isProblem(read) ? read : parseBody(body, false);
     const key = query.get("writeKey") ?? (isProblem(parsed) ? null : keyInBody(parsed.root));
-    const source = key === null ? undefined : this.#options.configuration.sourceByWriteKey(key);
+    const known = key === null ? undefined : this.#options.configuration.sourceByWriteKey(key);
     const received: Received = { request, response, call, query, body };
-    const about: AboutRefused = { body, writeKey: key, sourceId: source?.id ?? null, status: 200 };
+    const about: AboutRefused = { body, writeKey: key, sourceId: known?.id ?? null, status: 200 };
     if (isProblem(parsed)) this.#noteRefused(request, parsed, about);
+    if (known !== undefined)
+      if (await this.#meetsFault(known, response, { body, writeKey: key })) return;
+    const source = known && this.#current(known);
     if (source === undefined) {
       sendPixel(response);
       // Its answer comes too late. It keeps the request, so that the user can adopt the key.
       return isProblem(parsed) ? undefined : this.#unknownKey(key, received);
     }
-    if (await this.#meetsFault(source, response, { body, writeKey: key })) return;
     const facts = this.#requestFacts(source, received);
     await this.#queue.add(
       isProblem(parsed) ? recordMalformed(facts, parsed) : acceptRequest(facts, parsed),
@@ -337,8 +340,18 @@ export class Ingest {
     sendPixel(response);
   }
 
-  async #accept(source: Source, received: Received, parsed: ParsedBody): Promise<void> {
+  /**
+   * A request may have waited: its source has been deleted meanwhile, or, after a reset, another
+   * has its id.
+   */
+  #current({ writeKey }: Source): Source | undefined {
+    return this.#options.configuration.sourceByWriteKey(writeKey);
+  }
+
+  async #accept(known: Source, received: Received, parsed: ParsedBody): Promise<void> {
     const { response, call, body } = received;
+    const source = this.#current(known);
+    if (source === undefined) return this.#unknownKey(known.writeKey, received);
     if (parsed.items.length === 0) return send(response, 200, success);
     const incoming = acceptRequest(this.#requestFacts(source, received), parsed);
     const committed = await this.#queue.add(incoming);

@@ -93,7 +93,7 @@ async function sendCopies(
     opened.map(async (one, nth) => {
       if (!isOpen(one)) return one;
       if (apartMs > 0) await pause(Math.max(0, began + nth * apartMs - monotonic()));
-      return one.send(request);
+      return one.send(request).finally(() => one.close());
     }),
   );
 }

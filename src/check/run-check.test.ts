@@ -97,10 +97,13 @@ test("checks are skipped when the effects can no longer be asked, and say why", 
     onAsked: (response, done, nth) =>
       nth < 4 ? tell(response, done) : response.writeHead(500).end(),
   });
-  expect(await verdicts(url, { only: ["duplicate", "no-user-id"] })).toMatchObject({
-    duplicate: { verdict: "skipped", detail: expect.stringContaining("/effects answered 500") },
+  const effects = { url: `${url}/effects?token=t0ken`.replace("//", "//user:p4ss@") };
+  const found = await verdicts(url, { effects, only: ["duplicate", "no-user-id"] });
+  expect(found).toMatchObject({
+    duplicate: { verdict: "skipped", detail: expect.stringContaining(" answered 500") },
     "no-user-id": { verdict: "pass" },
   });
+  expect(JSON.stringify(found)).not.toMatch(/p4ss|t0ken/);
 });
 
 test("a user who is identified and then deleted has not been done twice", async () => {

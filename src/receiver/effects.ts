@@ -8,6 +8,7 @@ import { exec } from "node:child_process";
 import { get as getHttp, type IncomingMessage } from "node:http";
 import { get as getHttps } from "node:https";
 import { isNativeError } from "node:util/types";
+import { urlWithoutCredentials } from "../domain/credentials.ts";
 import { isDeeperThan, isObject, type Json } from "../domain/json.ts";
 import { lookupWithLoopback } from "../engine/deliver/dial.ts";
 import { monotonic, nextTurn, startTimer } from "../engine/real-time.ts";
@@ -142,7 +143,8 @@ export async function askEffects(source: EffectsSource): Promise<string> {
 }
 
 async function askUrl(url: string): Promise<string> {
-  const response = await requestOf(url);
+  const shown = urlWithoutCredentials(url);
+  const response = await requestOf(url, shown);
   const { statusCode = 0, headers } = response;
   if (statusCode < 200 || statusCode > 299) {
     response.destroy();
@@ -151,7 +153,7 @@ async function askUrl(url: string): Promise<string> {
         ? ""
         : ` It redirects to ${headers.location}, which is not followed.`;
     throw new Error(
-      `${url} answered ${statusCode} when it was asked for effects, not 200.${location}`,
+      `${shown} answered ${statusCode} when it was asked for effects, not 200.${location}`,
     );
   }
   const chunks: Buffer[] = [];
@@ -163,12 +165,12 @@ async function askUrl(url: string): Promise<string> {
       if (length > maxAnswer) break;
     }
   } catch (error) {
-    throw new Error(`The answer of ${url} about effects ended early: ${wordsOf(error)}.`, {
+    throw new Error(`The answer of ${shown} about effects ended early: ${wordsOf(error)}.`, {
       cause: error,
     });
   }
   if (length > maxAnswer)
-    throw new Error(`${url} answered with more than 4 MB when it was asked for effects.`);
+    throw new Error(`${shown} answered with more than 4 MB when it was asked for effects.`);
   return Buffer.concat(chunks).toString("utf8");
 }
 
@@ -176,7 +178,7 @@ async function askUrl(url: string): Promise<string> {
  * A connection of its own each time: a receiver that is being stopped must not wait for an idle
  * one.
  */
-function requestOf(url: string): Promise<IncomingMessage> {
+function requestOf(url: string, shown: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const get = url.startsWith("https:") ? getHttps : getHttp;
     const request = get(url, { agent: false, lookup: lookupWithLoopback }, resolve);
@@ -184,7 +186,9 @@ function requestOf(url: string): Promise<IncomingMessage> {
       request.destroy(new Error(`no complete answer within ${answerMs / 1000} s`)),
     );
     request.once("error", (error) =>
-      reject(new Error(`${url} cannot be asked for effects: ${wordsOf(error)}.`, { cause: error })),
+      reject(
+        new Error(`${shown} cannot be asked for effects: ${wordsOf(error)}.`, { cause: error }),
+      ),
     );
     request.once("close", () => deadline.cancel());
   });

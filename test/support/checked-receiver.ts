@@ -31,7 +31,7 @@ export async function receiver({
   const done: Message[] = [];
   let asked = 0;
   const listener = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    if (request.url === "/effects") {
+    if (request.url?.startsWith("/effects") === true) {
       asked += 1;
       return onAsked(response, done, asked);
     }

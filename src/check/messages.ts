@@ -60,6 +60,8 @@ export const answerChecks: Check[] = [
       );
       if (slowest.outcome === "timeout" || slowest.durationMs > deadlineMs)
         return tooSlow(slowest, "");
+      if (sent.some(({ status }) => status === null))
+        return skipped("The receiver did not answer: the check `answers` says why.");
       return pass(
         `${Math.round(slowest.durationMs)} ms`,
         `The slowest of ${sent.length} answers took ${Math.round(slowest.durationMs)} ms.`,

@@ -392,3 +392,31 @@ test("over https, a sender leaves without an answer too", async () => {
     }),
   ).toMatchObject({ "retry-after-lost-answer": { verdict: "pass", detail: "" } });
 });
+
+test("a receiver that does not answer has not answered in time", async () => {
+  const { url, close } = await receiver({});
+  close();
+  const report = await runCheck({ url, seed: 7, only: ["answers"] });
+  expect(report.checks.map(({ id, verdict }) => [id, verdict])).toEqual([
+    ["answers", "fail"],
+    ["in-time", "skipped"],
+  ]);
+  expect(report.score).toBe(0);
+});
+
+test("a receiver whose first request fails is sent another message, as a sender does", async () => {
+  let nth = 0;
+  const once = doOnce();
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      nth += 1;
+      if (nth === 1) response.writeHead(502).end();
+      else once(message, response, done);
+    },
+  });
+  expect(await verdicts(url, { only: ["duplicate", "replayed-late"] })).toMatchObject({
+    answers: { verdict: "pass" },
+    duplicate: { verdict: "pass" },
+    "replayed-late": { verdict: "pass" },
+  });
+});

@@ -26,8 +26,7 @@ export const answerChecks: Check[] = [
     group: "Answers",
     phase: "first",
     async run(probe) {
-      const token = probe.token();
-      const sent = await probe.send(probe.message(token));
+      const sent = await probe.deliverNew((token) => probe.message(token));
       const isRefused = sent.status !== null && sent.status >= 400 && sent.status < 500;
       const how = isRefused && sent.spec.signature === "valid" ? await whichWriting(probe) : null;
       if (how !== null)

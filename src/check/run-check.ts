@@ -293,16 +293,20 @@ class Run {
   }
 
   /**
-   * From the first message: how long the receiver takes, and whether its effects show what it did.
+   * From the first message that was accepted: how long the receiver takes, and whether its effects show what it did.
    */
   async #learn(): Promise<void> {
-    const [first] = this.#receiver.sent;
+    const { sent } = this.#receiver;
+    const first = sent.find(isAccepted) ?? sent[0];
     if (first === undefined) return;
     this.#receiver.usualMs = first.durationMs;
-    if (!isAccepted(first))
+    // It may have accepted one that is written otherwise.
+    if (this.#results.get("answers")?.verdict === "fail") {
       this.#reason = "The receiver does not accept a valid message: the check `answers` says why.";
+      return;
+    }
     const [token] = first.tokens;
-    if (this.#receiver.ask === null || token === undefined || !isAccepted(first)) return;
+    if (this.#receiver.ask === null || token === undefined) return;
     const probe = new Probe("answers", this.#receiver);
     const count = await probe.countOf(token).catch((error: unknown) => {
       throw error instanceof EffectsLost ? new CannotCheck(error.message) : error;

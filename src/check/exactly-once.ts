@@ -242,7 +242,9 @@ async function checkOrder(probe: Probe): Promise<Outcome> {
     });
   await probe.deliver(identify(newer, 0));
   await probe.effects([newer]);
-  await probe.deliver(identify(older, hour));
+  const late = await probe.deliver(identify(older, hour));
+  if (!isAccepted(late))
+    return skipped(`The receiver ${did(late)} to the older of two identifies, from an hour ago.`);
   // A receiver may do the work after its answer, so the older one gets its time.
   const effects = await probe.effects([older]);
   const shown = await probe.effects([newer, older], 0);
@@ -359,7 +361,7 @@ export const exactlyOnceChecks: Check[] = [
     async run(probe) {
       const token = probe.token();
       const body = probe.message(token, { timestamp: probe.time(4 * hour) });
-      await probe.deliver(body);
+      const sent = await probe.deliver(body);
       await probe.deliver(body);
       // The very first message came before all the others of this run: a memory of the last few
       // hundred has lost it.
@@ -372,11 +374,16 @@ export const exactlyOnceChecks: Check[] = [
       }
       const effects = await probe.effects(tokens);
       const count = Math.max(...tokens.map((one) => effects.get(one)?.count ?? 0));
-      if (count < 2) return pass("one effect");
+      if (count > 1)
+        return warn(
+          `took effect ${times(count)}`,
+          "A copy of a message from four hours ago took effect again. A sender retries for four hours, so remember a messageId for longer than that.",
+          "idempotency",
+        );
+      if (isAccepted(sent) && effects.get(token)?.count === 1) return pass("one effect");
       return warn(
-        `took effect ${times(count)}`,
-        "A copy of a message from four hours ago took effect again. A sender retries for four hours, so remember a messageId for longer than that.",
-        "idempotency",
+        isAccepted(sent) ? "no effect" : briefOf(sent),
+        `The receiver ${did(sent)} to a message from four hours ago${isAccepted(sent) ? ", and it took no effect" : ""}. A sender retries for four hours: do not refuse a message because of its timestamp.`,
       );
     },
   },

@@ -420,3 +420,23 @@ test("a receiver whose first request fails is sent another message, as a sender 
     "replayed-late": { verdict: "pass" },
   });
 });
+
+test.for([
+  [401, "answered 401 to a message from four hours ago. A sender"],
+  [204, "answered 204 to a message from four hours ago, and it took no effect. A sender"],
+] as const)("a receiver that answers %i to what is old is told so", async ([status, sentence]) => {
+  const once = doOnce();
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      const { timestamp = "" } = message as { timestamp?: string };
+      if (Date.parse(timestamp) < Date.now() - 300_000) response.writeHead(status).end();
+      else once(message, response, done);
+    },
+  });
+  const found = await verdicts(url, { only: ["replayed-late", "order"] });
+  expect(found).toMatchObject({
+    "replayed-late": { verdict: "warn", detail: expect.stringContaining(sentence) },
+  });
+  if (status === 401)
+    expect(found["order"]?.detail).toContain("answered 401 to the older of two identifies");
+});

@@ -5,7 +5,7 @@
  */
 
 import { stableEffects, type Effects } from "../receiver/effects.ts";
-import { isRetried, performRequest, type Sent } from "../receiver/request.ts";
+import { isRetried, performRequest, performTogether, type Sent } from "../receiver/request.ts";
 import { pause, type Wire } from "../receiver/wire.ts";
 import type { RequestSpec } from "../receiver/request-spec.ts";
 import type { MessageModel } from "./message-model.ts";
@@ -102,20 +102,34 @@ export class Probe {
     spec: Omit<Partial<RequestSpec>, "body"> = {},
     nthTry = 0,
   ): Promise<Recorded[]> {
-    const { secret, headers, wire, signal } = this.receiver;
+    const { secret, wire, signal } = this.receiver;
     signal?.throwIfAborted();
-    const whole: RequestSpec = {
+    return this.#record(await performRequest(wire, this.#specOf(body, spec), secret), nthTry);
+  }
+
+  /** Several messages at the same time, each on a connection of its own. */
+  async sendTogether(bodies: readonly string[]): Promise<Recorded[]> {
+    const { secret, wire, signal } = this.receiver;
+    signal?.throwIfAborted();
+    const specs = bodies.map((body) => this.#specOf(body, {}));
+    return this.#record(await performTogether(wire, specs, secret), 0);
+  }
+
+  #specOf(body: string, spec: Omit<Partial<RequestSpec>, "body">): RequestSpec {
+    const { secret, headers } = this.receiver;
+    return {
       ...(secret === null ? {} : { signature: "valid" }),
       ...spec,
       headers: { ...headers, ...spec.headers },
       body,
     };
-    const tokens = [...this.names.keys()].filter((token) => body.includes(token));
-    const results = await performRequest(wire, whole, secret);
-    const recorded = results.map((result, nthCopy) => ({
-      ...result,
+  }
+
+  #record(sent: readonly Sent[], nthTry: number): Recorded[] {
+    const recorded = sent.map((one, nthCopy) => ({
+      ...one,
       check: this.check,
-      tokens,
+      tokens: [...this.names.keys()].filter((token) => one.spec.body.includes(token)),
       nthTry,
       nthCopy,
     }));

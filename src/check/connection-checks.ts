@@ -201,7 +201,7 @@ export const connectionChecks: Check[] = [
           briefOf(sent),
           `After all checks the receiver ${did(sent)} to a valid message that it accepted at the beginning.`,
         );
-      if (probe.hasEffects && (await probe.countOf(token)) === 0)
+      if (probe.hasEffects && !(await probe.isDone(token)))
         return fail(
           "without effect",
           `After all checks the receiver ${did(sent)} to a valid message, and it took no effect.`,

@@ -25,6 +25,8 @@ export type Receiver = {
   signal: AbortSignal | null;
   /** How long it usually takes to answer; known after the first check. */
   usualMs: number;
+  /** How long after its answer its effects show at the latest; known after the first check. */
+  effectMs: number;
   now(): number;
   /** The next text that no other message has. */
   drawToken(): string;
@@ -50,6 +52,11 @@ export class EffectsLost extends Error {}
  */
 const tries = 3;
 const betweenTriesMs = 150;
+
+/** What the effects of a message without others before it may take. */
+const shownWithinMs = 3_000;
+/** A worker that does one message after the other has hundreds before it after the load. */
+const whileAtWorkMs = 60_000;
 
 export class Probe {
   readonly check: string;
@@ -168,14 +175,30 @@ export class Probe {
     return this.receiver.ask !== null && this.receiver.showsMessages;
   }
 
-  /** Of each token, once the numbers are stable. Rejects with `EffectsLost`. */
-  async effects(tokens: readonly string[], wanted = 1): Promise<Map<string, Effects>> {
+  /**
+   * Of each token, once the numbers are stable: what a receiver with a queue does again, or has
+   * refused, shows as late as its other effects. Rejects with `EffectsLost`.
+   */
+  async effects(
+    tokens: readonly string[],
+    wanted = 1,
+    settleMs: number | null = 2 * this.receiver.effectMs,
+  ): Promise<Map<string, Effects>> {
     const effects = await stableEffects({
       ask: () => this.#ask(),
       wanted: new Map(tokens.map((token) => [token, wanted])),
+      settleMs,
+      whileAtWorkMs,
+      atMostMs: Math.max(shownWithinMs, 2 * this.receiver.effectMs),
     });
     for (const [token, { found }] of effects) this.found.set(token, { wanted, found });
     return effects;
+  }
+
+  /** Whether the message of this token took effect at all. */
+  async isDone(token: string): Promise<boolean> {
+    const effects = await this.effects([token], 1, null);
+    return (effects.get(token)?.count ?? 0) > 0;
   }
 
   async #ask(): Promise<string> {
@@ -190,10 +213,6 @@ export class Probe {
         await pause(betweenTriesMs * nth);
       }
     }
-  }
-
-  async countOf(token: string, wanted = 1): Promise<number> {
-    return (await this.effects([token], wanted)).get(token)?.count ?? 0;
   }
 }
 

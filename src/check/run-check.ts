@@ -75,6 +75,9 @@ const besideEachOther = 8;
  * would take minutes.
  */
 const slowMs = 500;
+/** An effect that shows sooner was there before the first question. */
+const atOnceMs = 250;
+
 export async function runCheck(options: CheckOptions): Promise<CheckReport> {
   const { url, effects = null, seed = randomInt(2 ** 31) } = options;
   const chosen = chooseChecks(options);
@@ -177,6 +180,7 @@ function receiverOf(
     showsMessages: true,
     signal,
     usualMs: 0,
+    effectMs: 0,
     now: wallClockNow,
     drawToken() {
       drawn += 1;
@@ -307,11 +311,28 @@ class Run {
     }
     const [token] = first.tokens;
     if (this.#receiver.ask === null || token === undefined) return;
-    const probe = new Probe("answers", this.#receiver);
-    const count = await probe.countOf(token).catch((error: unknown) => {
+    await this.#learnOfEffects(token).catch((error: unknown) => {
       throw error instanceof EffectsLost ? new CannotCheck(error.message) : error;
     });
-    this.#receiver.showsMessages = count > 0;
+  }
+
+  async #learnOfEffects(first: string): Promise<void> {
+    const receiver = this.#receiver;
+    const probe = new Probe("answers", receiver);
+    /** How long it takes until they show a message; 0 for one that they show at once. */
+    const showAfter = async (token: string): Promise<number> => {
+      const began = monotonic();
+      receiver.showsMessages = await probe.isDone(token);
+      const took = monotonic() - began;
+      return took < atOnceMs ? 0 : took;
+    };
+    receiver.effectMs = await showAfter(first);
+    if (!receiver.showsMessages || receiver.effectMs === 0) return;
+    // A worker that looks every second may have been about to: the next message waits longest.
+    const next = probe.token();
+    if (isAccepted(await probe.deliver(probe.message(next))))
+      receiver.effectMs = Math.max(receiver.effectMs, await showAfter(next));
+    receiver.showsMessages = true;
   }
 
   /**

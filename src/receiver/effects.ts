@@ -231,9 +231,18 @@ type Asking = {
   ask: () => Promise<string>;
   /** For each token, how many effects are still waited for. */
   wanted: ReadonlyMap<string, number>;
+  /** Of all tokens, in place of the numbers of `wanted`. */
+  isEnough?: (effects: ReadonlyMap<string, Effects>) => boolean;
   /** For many tokens there may be a quicker way. */
   countIn?: (text: string) => (token: string) => Effects;
   atMostMs?: number;
+  /** So long while the answer as a whole still grows or shrinks: the receiver is at work. */
+  whileAtWorkMs?: number;
+  /**
+   * How long the numbers have to stay the same; as long as two answers when left out. Null: the
+   * first that are enough count.
+   */
+  settleMs?: number | null;
   time?: { now(): number; pause(ms: number): Promise<void> };
 };
 
@@ -243,18 +252,23 @@ const realTime = {
 };
 
 /**
- * Asks until two answers in a row have the same numbers and none is below what is wanted, but no
- * longer than three seconds; the last answer counts.
+ * Asks until the numbers have stayed the same and none is below what is wanted, but no longer than
+ * three seconds; the last answer counts.
  */
 export async function stableEffects({
   ask,
   wanted,
+  isEnough = (effects) =>
+    [...effects].every(([token, { count }]) => count >= (wanted.get(token) ?? 0)),
   countIn = countingIn,
   atMostMs = threeSeconds,
+  whileAtWorkMs = atMostMs,
+  settleMs = 0,
   time = realTime,
 }: Asking): Promise<Map<string, Effects>> {
-  const end = time.now() + atMostMs;
-  for (let before: Map<string, Effects> | null = null; ;) {
+  const began = time.now();
+  let [sameSince, changedAt] = [began, began];
+  for (let before: { length: number; counts: string } | null = null; ;) {
     const text = await ask();
     const count = countIn(text);
     const effects = new Map<string, Effects>();
@@ -262,12 +276,18 @@ export async function stableEffects({
       await nextTurn();
       effects.set(token, count(token));
     }
-    const isStable = [...effects].every(
-      ([token, { count }]) =>
-        count === before?.get(token)?.count && count >= (wanted.get(token) ?? 0),
-    );
-    if (isStable || time.now() + everyMs > end) return effects;
-    before = effects;
+    const { length } = text;
+    const counts = [...effects.values()].map((each) => each.count).join();
+    const now = time.now();
+    const isSame = counts === before?.counts;
+    if (!isSame) sameSince = now;
+    // Its length: a time of day in it changes with every answer.
+    if (before !== null && length !== before.length) changedAt = now;
+    const isEnded = isEnough(effects)
+      ? settleMs === null || (isSame && now - sameSince >= settleMs)
+      : now + everyMs > changedAt + atMostMs;
+    if (isEnded || now + everyMs > began + Math.max(atMostMs, whileAtWorkMs)) return effects;
+    before = { length, counts };
     await time.pause(everyMs);
   }
 }

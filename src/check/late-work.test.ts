@@ -3,10 +3,11 @@
 import { createHmac } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import {
   accept,
   receiver,
+  tell,
   verdicts,
   type Answer,
   type Message,
@@ -72,3 +73,48 @@ test("a receiver that refuses a copy of a message in progress serves a hundred c
     "many-connections": { verdict: "pass" },
   });
 });
+
+/** Shows its users; a worker applies every 400 ms what came. */
+function profiles(applies: (message: Message, users: Message[]) => void): {
+  onMessage: Answer;
+  onAsked: (response: ServerResponse) => void;
+} {
+  const shown: Message[] = [];
+  const inbox: Message[] = [];
+  const timer = setInterval(() => {
+    for (const message of inbox.splice(0)) applies(message, shown);
+  }, 400);
+  onTestFinished(() => clearInterval(timer));
+  return {
+    onMessage(message, response) {
+      inbox.push(message);
+      response.writeHead(202).end();
+    },
+    onAsked: (response) => tell(response, shown),
+  };
+}
+
+function applyTo(message: Message, users: Message[], ignored?: string): void {
+  const { type } = message;
+  const { "Previous ID": previous, "User ID": next } = message as Record<string, unknown>;
+  if (type === ignored) return;
+  if (type === "delete") {
+    const at = users.findIndex(({ userId }) => userId === message.userId);
+    if (at >= 0) users.splice(at, 1);
+  } else if (type === "alias") {
+    for (const user of users) if (user.userId === previous) user.userId = next as string;
+  } else users.push({ ...message });
+}
+
+test.for([undefined, "delete", "alias"])(
+  "a worker that deletes and renames users is right, and one that does not is found: %s",
+  async (ignored) => {
+    const { url } = await receiver(profiles((message, users) => applyTo(message, users, ignored)));
+    const { types } = await verdicts(url, { only: ["types"] });
+    expect(types).toEqual(
+      ignored === undefined
+        ? { verdict: "pass", detail: "" }
+        : { verdict: "fail", detail: expect.stringContaining(`2xx to ${ignored},`) },
+    );
+  },
+);

@@ -1,7 +1,7 @@
 /** Checks of single messages: every type, and what a message of a real client may hold. */
 
 import { isObject, type Json, type JsonObject } from "../domain/json.ts";
-import { orderCompleted, type MessageModel } from "./message-model.ts";
+import type { MessageModel } from "./message-model.ts";
 import {
   briefOf,
   did,
@@ -18,6 +18,7 @@ import {
 } from "./outcome.ts";
 import { isAccepted, isCrash } from "../receiver/request.ts";
 import { answerOf, type Probe, type Recorded } from "./probe.ts";
+import { checkTypes } from "./types-check.ts";
 
 export const answerChecks: Check[] = [
   {
@@ -133,120 +134,6 @@ function titleOfPage({ responseHead, responseBody }: Recorded): string | null {
     return null;
   const title = /<title[^>]*>([^<]{1,80})/i.exec(text)?.[1]?.trim();
   return title === undefined ? "" : ` ("${title}")`;
-}
-
-type Type = "identify" | "track" | "page" | "screen" | "group" | "alias" | "delete";
-
-function messageOf(probe: Probe, type: Type, token: string): string {
-  const timestamp = probe.time();
-  const userId = probe.receiver.model.userIdOf(token);
-  const head = { version: 1, type, messageId: `chk-${token}`, timestamp };
-  const members: Record<Exclude<Type, "track">, JsonObject> = {
-    identify: {
-      ...head,
-      userId,
-      traits: { token, email: `${token}@example.com` },
-      context: {},
-    },
-    page: {
-      ...head,
-      userId,
-      name: "Checkout",
-      category: "Shop",
-      properties: { token },
-      context: {},
-    },
-    screen: { ...head, userId, name: "Cart", properties: { token }, context: {} },
-    group: {
-      ...head,
-      userId,
-      traits: { token, name: "Analysts" },
-      groupId: `group-${token}`,
-      context: {},
-    },
-    alias: { ...head, "Previous ID": `before-${token}`, "User ID": userId, context: {} },
-    delete: { type, userId, timestamp },
-  };
-  return type === "track"
-    ? orderCompleted.write(token, timestamp, { userId })
-    : JSON.stringify(members[type]);
-}
-
-async function checkTypes(probe: Probe): Promise<Outcome> {
-  const refused: string[] = [];
-  const accepted: { type: Type; token: string }[] = [];
-  const known = new Map<string, string>();
-  const send = async (type: Type, token: string): Promise<void> => {
-    const sent = await probe.deliver(
-      type === probe.receiver.model.type ? probe.message(token) : messageOf(probe, type, token),
-    );
-    if (isAccepted(sent)) accepted.push({ type, token });
-    else refused.push(`${type}: ${briefOf(sent)}`);
-  };
-  // Two, because a deletion has no messageId: a receiver that remembers its absence drops the
-  // second.
-  const deleted = [probe.token(), probe.token()];
-  const sendDeletions = async (): Promise<void> => {
-    for (const token of deleted) {
-      // There has to be somebody to delete.
-      await probe.deliver(messageOf(probe, "identify", token));
-      if (probe.hasEffects)
-        known.set(token, (await probe.effects([token], 0)).get(token)?.found.join("\n") ?? "");
-    }
-    for (const token of deleted) await send("delete", token);
-  };
-  const sendOthers = async (list: readonly Type[]): Promise<void> => {
-    for (const type of list) await send(type, probe.token());
-  };
-  await Promise.all([
-    sendOthers(["identify", "track", "page"]),
-    sendOthers(["screen", "group", "alias"]),
-    sendDeletions(),
-  ]);
-  // A receiver that expects one message of its own need not use the others.
-  const { model } = probe.receiver;
-  const used = accepted.filter(({ type }) => !model.isOfUser || type === model.type);
-  const ignored = probe.hasEffects ? await withoutEffect(probe, used, known) : [];
-  if (refused.length > 0)
-    return fail(
-      refused.join(", "),
-      `The receiver does not accept every type of message: ${refused.join("; ")}. Webhooks get all seven. A type that it has no use for is best answered 200.`,
-    );
-  if (ignored.length > 0)
-    return fail(
-      `${ignored.join(", ")} without effect`,
-      `The receiver answered 2xx to ${ignored.join(", ")}, and the effects do not show it. The sender will not send it again, so it is lost.`,
-    );
-  return pass("all seven");
-}
-
-async function withoutEffect(
-  probe: Probe,
-  accepted: readonly { type: Type; token: string }[],
-  known: ReadonlyMap<string, string>,
-): Promise<string[]> {
-  const others = accepted.filter(({ type }) => type !== "delete");
-  const effects = await probe.effects(others.map(({ token }) => token));
-  const ignored = others
-    .filter(({ token }) => (effects.get(token)?.count ?? 0) === 0)
-    .map(({ type }) => type);
-  // The effect of a deletion is a line more, or the user's lines gone.
-  const deletions = accepted.filter(({ type }) => type === "delete");
-  const wanted = Math.max(
-    0,
-    ...deletions.map(({ token }) => (known.get(token) ?? "").split("\n").length + 1),
-  );
-  const after = await probe.effects(
-    deletions.map(({ token }) => token),
-    wanted,
-  );
-  const kept = deletions.filter(
-    ({ token }) => (after.get(token)?.found.join("\n") ?? "") === (known.get(token) ?? ""),
-  );
-  for (const { token } of deletions) probe.found.delete(token);
-  return kept.length === 0
-    ? ignored
-    : [...ignored, kept.length === deletions.length ? "delete" : "the second of two deletes"];
 }
 
 function nested(levels: number): Json {

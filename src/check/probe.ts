@@ -181,17 +181,19 @@ export class Probe {
    */
   async effects(
     tokens: readonly string[],
-    wanted = 1,
+    wanted: number | ((effects: ReadonlyMap<string, Effects>) => boolean) = 1,
     settleMs: number | null = 2 * this.receiver.effectMs,
   ): Promise<Map<string, Effects>> {
     const effects = await stableEffects({
       ask: () => this.#ask(),
-      wanted: new Map(tokens.map((token) => [token, wanted])),
+      wanted: new Map(tokens.map((token) => [token, typeof wanted === "number" ? wanted : 0])),
+      ...(typeof wanted === "number" ? {} : { isEnough: wanted }),
       settleMs,
       whileAtWorkMs,
       atMostMs: Math.max(shownWithinMs, 2 * this.receiver.effectMs),
     });
-    for (const [token, { found }] of effects) this.found.set(token, { wanted, found });
+    if (typeof wanted === "number")
+      for (const [token, { found }] of effects) this.found.set(token, { wanted, found });
     return effects;
   }
 

@@ -326,12 +326,13 @@ class Run {
       const took = monotonic() - began;
       return took < atOnceMs ? 0 : took;
     };
-    receiver.effectMs = await showAfter(first);
-    if (!receiver.showsMessages || receiver.effectMs === 0) return;
+    const shownAfterMs = await showAfter(first);
+    if (!receiver.showsMessages || shownAfterMs === 0) return;
+    receiver.effectMs = shownAfterMs;
     // A worker that looks every second may have been about to: the next message waits longest.
     const next = probe.token();
     if (isAccepted(await probe.deliver(probe.message(next))))
-      receiver.effectMs = Math.max(receiver.effectMs, await showAfter(next));
+      receiver.effectMs = Math.max(shownAfterMs, await showAfter(next));
     receiver.showsMessages = true;
   }
 

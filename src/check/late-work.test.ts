@@ -118,3 +118,25 @@ test.for([undefined, "delete", "alias"])(
     );
   },
 );
+
+/** `Order Completed` only, with text of two bytes a letter at most. */
+const onlyOrders =
+  (failure: number): Answer =>
+  (message, response, done) => {
+    if ((message as { event?: string }).event !== "Order Completed") response.writeHead(200).end();
+    else if (/[\ud800-\udfff]/.test(JSON.stringify(message))) response.writeHead(failure).end();
+    else accept(message, response, done);
+  };
+
+test.for([
+  [200, "took no effect"],
+  [500, "answered 500"],
+] as const)("an order with emoji that fails with %i is lost", async ([status, sentence]) => {
+  const { url } = await receiver({ onMessage: onlyOrders(status) });
+  expect(await verdicts(url, { only: ["unicode", "big", "deep", "numbers"] })).toMatchObject({
+    unicode: { verdict: "fail", detail: expect.stringContaining(sentence) },
+    big: { verdict: "pass" },
+    deep: { verdict: "pass" },
+    numbers: { verdict: "pass" },
+  });
+});

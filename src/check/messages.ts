@@ -151,6 +151,18 @@ type Content = {
   what: string;
   phase: Check["phase"];
   body(probe: Probe, token: string): string;
+  /** Another, which the receiver may have no use for. */
+  unusual?(probe: Probe, token: string): string;
+};
+
+const outsideAscii = {
+  emoji: "👩‍👩‍👧‍👦🏳️‍🌈",
+  accents: "Größe ✓",
+  long: `a${"🎉".repeat(300)}`,
+  rtl: "שלום مرحبا",
+  cjk: "日本語",
+  escapes: 'a "quoted" back\\slash\nand\ta tab',
+  line: "\u2028",
 };
 
 /**
@@ -177,21 +189,10 @@ const contents: Content[] = [
     title: "Accepts text outside ASCII",
     what: "a message with emoji, Arabic and Chinese text, and escapes",
     phase: "alone",
-    body: (probe, token) =>
-      probe.message(token, {
-        // A cut at an even number of bytes, or at 255, ends inside a character. A receiver that
-        // expects a message of its own expects its event too.
-        ...(probe.receiver.model.isOfUser ? {} : { event: `P${"🛒".repeat(16)}` }),
-        inside: {
-          emoji: "👩‍👩‍👧‍👦🏳️‍🌈",
-          accents: "Größe ✓",
-          long: `a${"🎉".repeat(300)}`,
-          rtl: "שלום مرحبا",
-          cjk: "日本語",
-          escapes: 'a "quoted" back\\slash\nand\ta tab',
-          line: "\u2028",
-        },
-      }),
+    body: (probe, token) => probe.message(token, { inside: outsideAscii }),
+    // A cut at an even number of bytes, or at 255, ends inside a character.
+    unusual: (probe, token) =>
+      probe.message(token, { event: `P${"🛒".repeat(16)}`, inside: outsideAscii }),
   },
   {
     id: "deep",
@@ -302,22 +303,33 @@ export const messageChecks: Check[] = [
       );
     },
   },
-  ...contents.map(({ id, title, what, phase, body }): Check => ({
-    id,
-    title,
+  ...contents.map((content): Check => ({
+    id: content.id,
+    title: content.title,
     group: "Messages",
-    phase,
-    async run(probe) {
-      const sent = await probe.deliverNew((token) => body(probe, token));
-      const { isOfUser } = probe.receiver.model;
-      if (isOfUser && !isAccepted(sent) && !isCrash(sent) && (await refusesMore(probe)))
-        return skipped(
-          `The receiver ${did(sent)}: it refuses every message with a property that it does not know, and this check adds one. See the check unknown-members.`,
-        );
-      return mustAccept(sent, what, everywhere);
-    },
+    phase: content.phase,
+    run: (probe) => checkContent(probe, content),
   })),
 ];
+
+async function checkContent(probe: Probe, { what, body, unusual }: Content): Promise<Outcome> {
+  const { isOfUser } = probe.receiver.model;
+  const sent = await probe.deliverNew((token) => body(probe, token));
+  if (isOfUser && !isAccepted(sent) && !isCrash(sent) && (await refusesMore(probe)))
+    return skipped(
+      `The receiver ${did(sent)}: it refuses every message with a property that it does not know, and this check adds one. See the check unknown-members.`,
+    );
+  const [token] = sent.tokens;
+  if (isAccepted(sent) && probe.hasEffects && token !== undefined && !(await probe.isDone(token)))
+    return fail(
+      `${briefOf(sent)}, no effect`,
+      `The receiver ${did(sent)} to ${what}, and it took no effect. The sender will not send it again, so it is lost. Answer 5xx when the work fails.`,
+    );
+  // A receiver that expects a message of its own expects its event too.
+  if (unusual === undefined || isOfUser || !isAccepted(sent))
+    return mustAccept(sent, what, everywhere);
+  return mustAccept(await probe.deliverNew((token) => unusual(probe, token)), what, everywhere);
+}
 
 /** Whether one short property more is too much for it. */
 async function refusesMore(probe: Probe): Promise<boolean> {

@@ -140,3 +140,53 @@ test.for([
     numbers: { verdict: "pass" },
   });
 });
+
+test.for<[what: string, keyOf: (message: Message) => string]>([
+  ["its user", ({ userId = "" }) => userId],
+  [
+    "its user and time",
+    ({ userId, ...message }) => `${userId} ${(message as { timestamp?: string }).timestamp}`,
+  ],
+])("a receiver that knows a message by %s is found", async ([, keyOf]) => {
+  const seen = new Set<string>();
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      const key = keyOf(message);
+      if (!seen.has(key)) done.push(message);
+      seen.add(key);
+      response.writeHead(204).end();
+    },
+  });
+  expect(await verdicts(url, { only: ["duplicate"] })).toMatchObject({
+    duplicate: { verdict: "fail", detail: expect.stringContaining("second message of a user") },
+  });
+});
+
+test("effects with one line for each user do not say that a message is lost", async () => {
+  const onMessage = queue(0);
+  const { url } = await receiver({
+    onMessage,
+    onAsked: (response, done) =>
+      response.end(JSON.stringify([...new Set(done.map(({ userId }) => userId))])),
+  });
+  expect(await verdicts(url, { only: ["duplicate"] })).toMatchObject({
+    duplicate: { verdict: "pass" },
+  });
+});
+
+test("a receiver that remembers a message before it checks the signature is found", async () => {
+  const seen = new Set<string | undefined>();
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      const { messageId } = message;
+      const isNew = !seen.has(messageId);
+      seen.add(messageId);
+      if (!isSigned(message, response)) response.writeHead(401).end();
+      else if (isNew) accept(message, response, done);
+      else response.writeHead(200).end();
+    },
+  });
+  expect(await verdicts(url, { secret, only: ["signature-wrong"] })).toMatchObject({
+    "signature-wrong": { verdict: "fail", detail: expect.stringContaining("before it checks") },
+  });
+});

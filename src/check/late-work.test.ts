@@ -190,3 +190,28 @@ test("a receiver that remembers a message before it checks the signature is foun
     "signature-wrong": { verdict: "fail", detail: expect.stringContaining("before it checks") },
   });
 });
+
+test("effects that list a message in two places count no copies, and say so", async () => {
+  const { url } = await receiver({
+    onMessage: queue(0),
+    onAsked: (response, done) => response.end(JSON.stringify({ orders: done, mails: done })),
+  });
+  const why = "sent once, twice";
+  expect(await verdicts(url, { only: ["duplicate", "duplicate-together", "types"] })).toMatchObject(
+    {
+      duplicate: { verdict: "warn", detail: expect.stringContaining(why) },
+      "duplicate-together": { verdict: "skipped", detail: expect.stringContaining(why) },
+      types: { verdict: "pass" },
+    },
+  );
+});
+
+test("a page of effects that messages drop off cannot be counted", async () => {
+  const { url } = await receiver({
+    onMessage: queue(0),
+    onAsked: (response, done) => response.end(JSON.stringify(done.slice(-1))),
+  });
+  const part = { verdict: "skipped", detail: expect.stringContaining("a part of what") };
+  const found = await verdicts(url, { only: ["duplicate-together", "retry-after-lost-answer"] });
+  expect(found).toMatchObject({ "duplicate-together": part, "retry-after-lost-answer": part });
+});

@@ -4,7 +4,7 @@
  * share the receiver.
  */
 
-import { stableEffects, type Effects } from "../receiver/effects.ts";
+import { countEffects, stableEffects, type Effects } from "../receiver/effects.ts";
 import { isRetried, performRequest, performTogether, type Sent } from "../receiver/request.ts";
 import { pause, type Wire } from "../receiver/wire.ts";
 import type { RequestSpec } from "../receiver/request-spec.ts";
@@ -19,8 +19,11 @@ export type Receiver = {
   timeoutMs: number;
   /** Null when nobody said where the effects are. */
   ask: (() => Promise<string>) | null;
-  /** Whether they show the first message; known after the first check. */
-  showsMessages: boolean;
+  /**
+   * The token of the first message, and how often they show it; known after the first check. A
+   * message that was sent once may be in several places of what they list.
+   */
+  first: { token: string; count: number } | null;
   /** Aborted: nothing is sent any more. */
   signal: AbortSignal | null;
   /** How long it usually takes to answer; known after the first check. */
@@ -54,7 +57,7 @@ const tries = 3;
 const betweenTriesMs = 150;
 
 /** What the effects of a message without others before it may take. */
-const shownWithinMs = 3_000;
+export const shownWithinMs = 3_000;
 /** A worker that does one message after the other has hundreds before it after the load. */
 const whileAtWorkMs = 60_000;
 
@@ -172,7 +175,8 @@ export class Probe {
   }
 
   get hasEffects(): boolean {
-    return this.receiver.ask !== null && this.receiver.showsMessages;
+    const { ask, first } = this.receiver;
+    return ask !== null && (first === null || first.count > 0);
   }
 
   /**
@@ -184,14 +188,22 @@ export class Probe {
     wanted: number | ((effects: ReadonlyMap<string, Effects>) => boolean) = 1,
     settleMs: number | null = 2 * this.receiver.effectMs,
   ): Promise<Map<string, Effects>> {
+    let answer = "";
     const effects = await stableEffects({
-      ask: () => this.#ask(),
+      ask: async () => (answer = await this.#ask()),
       wanted: new Map(tokens.map((token) => [token, typeof wanted === "number" ? wanted : 0])),
       ...(typeof wanted === "number" ? {} : { isEnough: wanted }),
       settleMs,
       whileAtWorkMs,
       atMostMs: Math.max(shownWithinMs, 2 * this.receiver.effectMs),
     });
+    const { first } = this.receiver;
+    const isMissing = wanted !== 0 && [...effects.values()].some(({ count }) => count === 0);
+    if (isMissing && first !== null && first.count > 0)
+      if (countEffects(answer, first.token).count === 0)
+        throw new EffectsLost(
+          "The effects no longer show the first message of the check, so they are a part of what the receiver did: give an address that lists all of it.",
+        );
     if (typeof wanted === "number")
       for (const [token, { found }] of effects) this.found.set(token, { wanted, found });
     return effects;

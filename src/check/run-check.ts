@@ -24,6 +24,8 @@ import {
   did,
   fail,
   skipped,
+  times,
+  warn,
   type Check,
   type Outcome,
   type Verdict,
@@ -31,7 +33,7 @@ import {
   type CheckResult,
 } from "./outcome.ts";
 import { isAccepted, isCrash } from "../receiver/request.ts";
-import { EffectsLost, Probe, type Receiver } from "./probe.ts";
+import { EffectsLost, Probe, shownWithinMs, type Receiver } from "./probe.ts";
 import { scenarioOf } from "./scenario.ts";
 import { effectsOf, shownRequests } from "./shown-requests.ts";
 import { signatureChecks } from "./signature-checks.ts";
@@ -177,7 +179,7 @@ function receiverOf(
     headers,
     timeoutMs,
     ask,
-    showsMessages: true,
+    first: null,
     signal,
     usualMs: 0,
     effectMs: 0,
@@ -285,14 +287,21 @@ class Run {
     if (this.#reason !== null && phase !== "first") return skipped(this.#reason);
     if (needs === "secret" && this.#receiver.secret === null)
       return skipped("The receiver's shared secret is not known: give it (--secret).");
-    const { ask, model, showsMessages } = this.#receiver;
-    // A receiver of profiles has no use for a track, and shows the identifies of `order`.
-    if (needs === "effects" && (ask === null || (!showsMessages && id !== "order")))
+    const { ask, model, first } = this.#receiver;
+    if (needs !== "effects") return null;
+    if (ask === null)
       return skipped(
-        ask === null
-          ? "Nobody can tell from outside what the receiver has done: give a URL (--effects) or, on the command line, a command (--effects-command) that lists it."
-          : `Three seconds after its answer, the effects do not show the first message, ${model.name}: its token is in none of them, so they cannot be counted. ${model.isOfUser ? "Does the receiver have a use for it? The effects have to show its userId, or a member that has {{token}} in the file." : "If the receiver has no use for it, give a message that it expects (--message)."}`,
+        "Nobody can tell from outside what the receiver has done: give a URL (--effects) or, on the command line, a command (--effects-command) that lists it.",
       );
+    // A receiver of profiles has no use for a track, and shows the identifies of `order`.
+    if (first?.count === 0 && id !== "order")
+      return skipped(
+        `Three seconds after its answer, the effects do not show the first message, ${model.name}: its token is in none of them, so they cannot be counted. ${model.isOfUser ? "Does the receiver have a use for it? The effects have to show its userId, or a member that has {{token}} in the file." : "If the receiver has no use for it, give a message that it expects (--message)."}`,
+      );
+    if (first !== null && first.count > 1 && id !== "order") {
+      const why = `The effects show the first message, which was sent once, ${times(first.count)}: they list it in several places, or the receiver did it again. Copies cannot be counted so: give an address that lists each message once.`;
+      return id === "duplicate" ? warn(`shown ${times(first.count)}`, why) : skipped(why);
+    }
     return null;
   }
 
@@ -320,20 +329,21 @@ class Run {
     const receiver = this.#receiver;
     const probe = new Probe("answers", receiver);
     /** How long it takes until they show a message; 0 for one that they show at once. */
-    const showAfter = async (token: string): Promise<number> => {
+    const showAfter = async (token: string): Promise<number | null> => {
       const began = monotonic();
-      receiver.showsMessages = await probe.isDone(token);
+      const isDone = await probe.isDone(token);
       const took = monotonic() - began;
-      return took < atOnceMs ? 0 : took;
+      return !isDone ? null : took < atOnceMs ? 0 : took;
     };
     const shownAfterMs = await showAfter(first);
-    if (!receiver.showsMessages || shownAfterMs === 0) return;
+    receiver.first = { token: first, count: 0 };
+    if (shownAfterMs === null) return;
     receiver.effectMs = shownAfterMs;
     // A worker that looks every second may have been about to: the next message waits longest.
     const next = probe.token();
-    if (isAccepted(await probe.deliver(probe.message(next))))
-      receiver.effectMs = Math.max(shownAfterMs, await showAfter(next));
-    receiver.showsMessages = true;
+    if (shownAfterMs > 0 && isAccepted(await probe.deliver(probe.message(next))))
+      receiver.effectMs = Math.max(shownAfterMs, (await showAfter(next)) ?? shownWithinMs);
+    receiver.first.count = (await probe.effects([first])).get(first)?.count ?? 0;
   }
 
   /**

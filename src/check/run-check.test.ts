@@ -95,7 +95,7 @@ test("effects that cannot be asked once are asked again", async () => {
 test("checks are skipped when the effects can no longer be asked, and say why", async () => {
   const { url } = await receiver({
     onAsked: (response, done, nth) =>
-      nth < 4 ? tell(response, done) : response.writeHead(500).end(),
+      nth < 5 ? tell(response, done) : response.writeHead(500).end(),
   });
   const effects = { url: `${url}/effects?token=t0ken`.replace("//", "//user:p4ss@") };
   const found = await verdicts(url, { effects, only: ["duplicate", "no-user-id"] });

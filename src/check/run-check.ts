@@ -33,7 +33,8 @@ import {
   type CheckResult,
 } from "./outcome.ts";
 import { isAccepted, isCrash } from "../receiver/request.ts";
-import { EffectsLost, Probe, shownWithinMs, type Receiver } from "./probe.ts";
+import { learnOfEffects } from "./learn-of-effects.ts";
+import { EffectsLost, Probe, type Receiver } from "./probe.ts";
 import { scenarioOf } from "./scenario.ts";
 import { effectsOf, shownRequests } from "./shown-requests.ts";
 import { signatureChecks } from "./signature-checks.ts";
@@ -77,9 +78,6 @@ const besideEachOther = 8;
  * would take minutes.
  */
 const slowMs = 500;
-/** An effect that shows sooner was there before the first question. */
-const atOnceMs = 250;
-
 export async function runCheck(options: CheckOptions): Promise<CheckReport> {
   const { url, effects = null, seed = randomInt(2 ** 31) } = options;
   const chosen = chooseChecks(options);
@@ -320,30 +318,9 @@ class Run {
     }
     const [token] = first.tokens;
     if (this.#receiver.ask === null || token === undefined) return;
-    await this.#learnOfEffects(token).catch((error: unknown) => {
+    await learnOfEffects(this.#receiver, token).catch((error: unknown) => {
       throw error instanceof EffectsLost ? new CannotCheck(error.message) : error;
     });
-  }
-
-  async #learnOfEffects(first: string): Promise<void> {
-    const receiver = this.#receiver;
-    const probe = new Probe("answers", receiver);
-    /** How long it takes until they show a message; 0 for one that they show at once. */
-    const showAfter = async (token: string): Promise<number | null> => {
-      const began = monotonic();
-      const isDone = await probe.isDone(token);
-      const took = monotonic() - began;
-      return !isDone ? null : took < atOnceMs ? 0 : took;
-    };
-    const shownAfterMs = await showAfter(first);
-    receiver.first = { token: first, count: 0 };
-    if (shownAfterMs === null) return;
-    receiver.effectMs = shownAfterMs;
-    // A worker that looks every second may have been about to: the next message waits longest.
-    const next = probe.token();
-    if (shownAfterMs > 0 && isAccepted(await probe.deliver(probe.message(next))))
-      receiver.effectMs = Math.max(shownAfterMs, (await showAfter(next)) ?? shownWithinMs);
-    receiver.first.count = (await probe.effects([first])).get(first)?.count ?? 0;
   }
 
   /**

@@ -268,7 +268,7 @@ export async function stableEffects({
 }: Asking): Promise<Map<string, Effects>> {
   const began = time.now();
   let [sameSince, changedAt] = [began, began];
-  for (let before: { length: number; counts: string } | null = null; ;) {
+  for (let before = null as { length: number; counts: string } | null; ;) {
     const text = await ask();
     const count = countIn(text);
     const effects = new Map<string, Effects>();

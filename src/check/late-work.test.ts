@@ -208,7 +208,7 @@ test("effects that list a message in two places count no copies, and say so", as
 
 test("a page of effects that messages drop off cannot be counted", async () => {
   const { url } = await receiver({
-    onMessage: queue(0),
+    onMessage: queue(260),
     onAsked: (response, done) => response.end(JSON.stringify(done.slice(-1))),
   });
   const part = { verdict: "skipped", detail: expect.stringContaining("a part of what") };

@@ -25,5 +25,6 @@ export async function learnOfEffects(receiver: Receiver, first: string): Promise
   const next = probe.token();
   if (shownAfterMs > 0 && isAccepted(await probe.deliver(probe.message(next))))
     receiver.effectMs = Math.max(shownAfterMs, (await showAfter(next)) ?? shownWithinMs);
-  receiver.first.count = (await probe.effects([first])).get(first)?.count ?? 0;
+  // It was there a moment ago, even if it has dropped off a page.
+  receiver.first.count = Math.max(1, (await probe.effects([first])).get(first)?.count ?? 0);
 }

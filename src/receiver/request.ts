@@ -52,7 +52,10 @@ export async function performRequest(
   return [{ ...(await wire.send(requestOf(spec, secret))), spec }];
 }
 
-/** Each on a connection of its own; all are open before the first byte is sent. */
+/**
+ * Each on a connection of its own. All are open before the first byte is sent, and until the last
+ * answer: a receiver that serves fewer at once shows it each time.
+ */
 export async function performTogether(
   wire: Wire,
   specs: readonly RequestSpec[],
@@ -61,16 +64,19 @@ export async function performTogether(
   const opened = await Promise.all(specs.map(() => wire.open()));
   const isOpen = (one: OpenConnection | WireResult): one is OpenConnection => "send" in one;
   const began = monotonic();
-  return Promise.all(
-    specs.map(async (spec, nth) => {
-      const one = opened[nth] as OpenConnection | WireResult;
-      if (!isOpen(one)) return { ...one, spec };
-      const { apartMs = 0 } = spec;
-      if (apartMs > 0) await pause(Math.max(0, began + nth * apartMs - monotonic()));
-      const result = await one.send(requestOf(spec, secret)).finally(() => one.close());
-      return { ...result, spec };
-    }),
-  );
+  try {
+    return await Promise.all(
+      specs.map(async (spec, nth) => {
+        const one = opened[nth] as OpenConnection | WireResult;
+        if (!isOpen(one)) return { ...one, spec };
+        const { apartMs = 0 } = spec;
+        if (apartMs > 0) await pause(Math.max(0, began + nth * apartMs - monotonic()));
+        return { ...(await one.send(requestOf(spec, secret))), spec };
+      }),
+    );
+  } finally {
+    for (const one of opened) if (isOpen(one)) one.close();
+  }
 }
 
 function requestOf(spec: RequestSpec, secret: string | null): WireRequest {

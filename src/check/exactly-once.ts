@@ -4,24 +4,14 @@
  */
 
 import type { JsonObject } from "../domain/json.ts";
-import { MessageModel } from "./message-model.ts";
 import { pause } from "../receiver/wire.ts";
-import {
-  briefOf,
-  did,
-  fail,
-  pass,
-  skipped,
-  times,
-  warn,
-  type Check,
-  type Outcome,
-} from "./outcome.ts";
+import { briefOf, did, fail, pass, times, warn, type Check, type Outcome } from "./outcome.ts";
+import type { Effects } from "../receiver/effects.ts";
 import { isAccepted, saidYes } from "../receiver/request.ts";
+import { oldMessageChecks } from "./old-messages.ts";
 import type { Probe, Recorded } from "./probe.ts";
 import type { HangUpManner } from "../receiver/request-spec.ts";
 
-const hour = 3_600_000;
 /** So many messages with a failed request are sent again at a time. */
 const retriedAtOnce = 20;
 
@@ -58,12 +48,40 @@ async function checkDuplicate(probe: Probe): Promise<Outcome> {
       "The message was answered 2xx twice and took no effect. If the first of a run does, the others are taken for its copies: remember the whole messageId, and nothing else.",
       "idempotency",
     );
+  const ofUser = probe.receiver.model.isOfUser ? null : await checkSameUser(probe, body, token);
+  if (ofUser !== null) return ofUser;
   if (!isAccepted(second))
     return warn(
       briefOf(second),
       `The message took effect once, but the receiver ${did(second)} to its copy, so the sender counts it as failed. Answer 2xx to a message that has been done already.`,
     );
   return pass("one effect");
+}
+
+/**
+ * Null when a message that has only its id and token in place of those of the first takes effect
+ * too. Effects may show the user of a message, its token, or both.
+ */
+async function checkSameUser(probe: Probe, body: string, user: string): Promise<Outcome | null> {
+  const { timestamp = null } = JSON.parse(body) as JsonObject;
+  const ofUser = (userId: string, token: string): string =>
+    probe.message(token, { userId, timestamp });
+  const next = probe.token();
+  const sent = await probe.deliver(ofUser(user, next));
+  const isShown = (effects: ReadonlyMap<string, Effects>): boolean =>
+    (effects.get(next)?.count ?? 0) > 0 || (effects.get(user)?.count ?? 0) > 1;
+  if (isShown(await probe.effects([user, next], isShown))) return null;
+  // Effects that show users only may have one line for each.
+  const other = probe.token();
+  await probe.deliver(ofUser(probe.token(), other));
+  if (!(await probe.isDone(other))) return null;
+  probe.found.delete(user);
+  probe.found.set(next, { wanted: 1, found: [] });
+  return fail(
+    "a second message of a user has no effect",
+    `The receiver ${did(sent)} to a second message of a user, with the same time and event and another messageId, and it took no effect. It takes the message for a copy of the first: remember the messageId, and nothing else.`,
+    "idempotency",
+  );
 }
 
 async function checkTogether(probe: Probe): Promise<Outcome> {
@@ -225,47 +243,6 @@ function isPlain(probe: Probe, body: string, token: string): boolean {
   return body === probe.message(token, { timestamp });
 }
 
-const identifyOfPlan = new MessageModel(
-  "identify",
-  { traits: { token: "{{token}}", plan: "{{token}}" } },
-  false,
-);
-
-async function checkOrder(probe: Probe): Promise<Outcome> {
-  const [user, newer, older] = [probe.token(), probe.token(), probe.token()];
-  const { model } = probe.receiver;
-  const identifies = model.type === "identify" ? model : identifyOfPlan;
-  const identify = (token: string, agoMs: number): string =>
-    identifies.write(token, probe.time(agoMs), {
-      userId: model.userIdOf(user),
-      ...(identifies.hasPlaceInside ? {} : { inside: { token } }),
-    });
-  await probe.deliver(identify(newer, 0));
-  await probe.effects([newer]);
-  await probe.deliver(identify(older, hour));
-  // A receiver may do the work after its answer, so the older one gets its time.
-  const effects = await probe.effects([older]);
-  const shown = await probe.effects([newer, older], 0);
-  const [hasNewer, hasOlder] = [
-    (shown.get(newer)?.count ?? 0) > 0,
-    (effects.get(older)?.count ?? 0) + (shown.get(older)?.count ?? 0) > 0,
-  ];
-  if (hasNewer && hasOlder)
-    return skipped("The effects list both identifies, so they do not say which one counts.");
-  if (!hasNewer && !hasOlder)
-    return skipped(
-      model.type === "identify"
-        ? "The effects do not show the traits: write {{token}} in one that they show."
-        : "The effects do not show traits.token.",
-    );
-  if (hasNewer) return pass("the newer one won");
-  return warn(
-    "the older one won",
-    "Two identifies of one user arrived in the reverse order, and the older one replaced the newer one. Order is not promised: compare the timestamp before you overwrite.",
-    "order",
-  );
-}
-
 export const exactlyOnceChecks: Check[] = [
   {
     id: "duplicate",
@@ -340,44 +317,5 @@ export const exactlyOnceChecks: Check[] = [
     phase: "last",
     run: checkFailedMeansNotDone,
   },
-  {
-    id: "order",
-    title: "The newer identify wins",
-    group: "Exactly once",
-    needs: "effects",
-    answers: "any",
-    phase: "together",
-    run: checkOrder,
-  },
-  {
-    id: "replayed-late",
-    title: "A copy of a message from four hours ago counts once",
-    group: "Exactly once",
-    needs: "effects",
-    answers: "any",
-    phase: "last",
-    async run(probe) {
-      const token = probe.token();
-      const body = probe.message(token, { timestamp: probe.time(4 * hour) });
-      await probe.deliver(body);
-      await probe.deliver(body);
-      // The very first message came before all the others of this run: a memory of the last few
-      // hundred has lost it.
-      const [first] = probe.receiver.sent;
-      const tokens = [token];
-      if (first !== undefined && isAccepted(first)) {
-        tokens.push(...first.tokens);
-        for (const one of first.tokens) probe.name(one);
-        await probe.deliver(first.spec.body);
-      }
-      const effects = await probe.effects(tokens);
-      const count = Math.max(...tokens.map((one) => effects.get(one)?.count ?? 0));
-      if (count < 2) return pass("one effect");
-      return warn(
-        `took effect ${times(count)}`,
-        "A copy of a message from four hours ago took effect again. A sender retries for four hours, so remember a messageId for longer than that.",
-        "idempotency",
-      );
-    },
-  },
+  ...oldMessageChecks,
 ];

@@ -1,7 +1,7 @@
 /** Checks of single messages: every type, and what a message of a real client may hold. */
 
 import { isObject, type Json, type JsonObject } from "../domain/json.ts";
-import { orderCompleted, type MessageModel } from "./message-model.ts";
+import type { MessageModel } from "./message-model.ts";
 import {
   briefOf,
   did,
@@ -18,6 +18,7 @@ import {
 } from "./outcome.ts";
 import { isAccepted, isCrash } from "../receiver/request.ts";
 import { answerOf, type Probe, type Recorded } from "./probe.ts";
+import { checkTypes } from "./types-check.ts";
 
 export const answerChecks: Check[] = [
   {
@@ -26,8 +27,7 @@ export const answerChecks: Check[] = [
     group: "Answers",
     phase: "first",
     async run(probe) {
-      const token = probe.token();
-      const sent = await probe.send(probe.message(token));
+      const sent = await probe.deliverNew((token) => probe.message(token));
       const isRefused = sent.status !== null && sent.status >= 400 && sent.status < 500;
       const how = isRefused && sent.spec.signature === "valid" ? await whichWriting(probe) : null;
       if (how !== null)
@@ -60,6 +60,8 @@ export const answerChecks: Check[] = [
       );
       if (slowest.outcome === "timeout" || slowest.durationMs > deadlineMs)
         return tooSlow(slowest, "");
+      if (sent.some(({ status }) => status === null))
+        return skipped("The receiver did not answer: the check `answers` says why.");
       return pass(
         `${Math.round(slowest.durationMs)} ms`,
         `The slowest of ${sent.length} answers took ${Math.round(slowest.durationMs)} ms.`,
@@ -134,120 +136,6 @@ function titleOfPage({ responseHead, responseBody }: Recorded): string | null {
   return title === undefined ? "" : ` ("${title}")`;
 }
 
-type Type = "identify" | "track" | "page" | "screen" | "group" | "alias" | "delete";
-
-function messageOf(probe: Probe, type: Type, token: string): string {
-  const timestamp = probe.time();
-  const userId = probe.receiver.model.userIdOf(token);
-  const head = { version: 1, type, messageId: `chk-${token}`, timestamp };
-  const members: Record<Exclude<Type, "track">, JsonObject> = {
-    identify: {
-      ...head,
-      userId,
-      traits: { token, email: `${token}@example.com` },
-      context: {},
-    },
-    page: {
-      ...head,
-      userId,
-      name: "Checkout",
-      category: "Shop",
-      properties: { token },
-      context: {},
-    },
-    screen: { ...head, userId, name: "Cart", properties: { token }, context: {} },
-    group: {
-      ...head,
-      userId,
-      traits: { token, name: "Analysts" },
-      groupId: `group-${token}`,
-      context: {},
-    },
-    alias: { ...head, "Previous ID": `before-${token}`, "User ID": userId, context: {} },
-    delete: { type, userId, timestamp },
-  };
-  return type === "track"
-    ? orderCompleted.write(token, timestamp, { userId })
-    : JSON.stringify(members[type]);
-}
-
-async function checkTypes(probe: Probe): Promise<Outcome> {
-  const refused: string[] = [];
-  const accepted: { type: Type; token: string }[] = [];
-  const known = new Map<string, string>();
-  const send = async (type: Type, token: string): Promise<void> => {
-    const sent = await probe.deliver(
-      type === probe.receiver.model.type ? probe.message(token) : messageOf(probe, type, token),
-    );
-    if (isAccepted(sent)) accepted.push({ type, token });
-    else refused.push(`${type}: ${briefOf(sent)}`);
-  };
-  // Two, because a deletion has no messageId: a receiver that remembers its absence drops the
-  // second.
-  const deleted = [probe.token(), probe.token()];
-  const sendDeletions = async (): Promise<void> => {
-    for (const token of deleted) {
-      // There has to be somebody to delete.
-      await probe.deliver(messageOf(probe, "identify", token));
-      if (probe.hasEffects)
-        known.set(token, (await probe.effects([token], 0)).get(token)?.found.join("\n") ?? "");
-    }
-    for (const token of deleted) await send("delete", token);
-  };
-  const sendOthers = async (list: readonly Type[]): Promise<void> => {
-    for (const type of list) await send(type, probe.token());
-  };
-  await Promise.all([
-    sendOthers(["identify", "track", "page"]),
-    sendOthers(["screen", "group", "alias"]),
-    sendDeletions(),
-  ]);
-  // A receiver that expects one message of its own need not use the others.
-  const { model } = probe.receiver;
-  const used = accepted.filter(({ type }) => !model.isOfUser || type === model.type);
-  const ignored = probe.hasEffects ? await withoutEffect(probe, used, known) : [];
-  if (refused.length > 0)
-    return fail(
-      refused.join(", "),
-      `The receiver does not accept every type of message: ${refused.join("; ")}. Webhooks get all seven. A type that it has no use for is best answered 200.`,
-    );
-  if (ignored.length > 0)
-    return fail(
-      `${ignored.join(", ")} without effect`,
-      `The receiver answered 2xx to ${ignored.join(", ")}, and the effects do not show it. The sender will not send it again, so it is lost.`,
-    );
-  return pass("all seven");
-}
-
-async function withoutEffect(
-  probe: Probe,
-  accepted: readonly { type: Type; token: string }[],
-  known: ReadonlyMap<string, string>,
-): Promise<string[]> {
-  const others = accepted.filter(({ type }) => type !== "delete");
-  const effects = await probe.effects(others.map(({ token }) => token));
-  const ignored = others
-    .filter(({ token }) => (effects.get(token)?.count ?? 0) === 0)
-    .map(({ type }) => type);
-  // The effect of a deletion is a line more, or the user's lines gone.
-  const deletions = accepted.filter(({ type }) => type === "delete");
-  const wanted = Math.max(
-    0,
-    ...deletions.map(({ token }) => (known.get(token) ?? "").split("\n").length + 1),
-  );
-  const after = await probe.effects(
-    deletions.map(({ token }) => token),
-    wanted,
-  );
-  const kept = deletions.filter(
-    ({ token }) => (after.get(token)?.found.join("\n") ?? "") === (known.get(token) ?? ""),
-  );
-  for (const { token } of deletions) probe.found.delete(token);
-  return kept.length === 0
-    ? ignored
-    : [...ignored, kept.length === deletions.length ? "delete" : "the second of two deletes"];
-}
-
 function nested(levels: number): Json {
   let value: Json = "the innermost";
   for (let level = 0; level < levels; level += 1) value = { level: value };
@@ -263,6 +151,18 @@ type Content = {
   what: string;
   phase: Check["phase"];
   body(probe: Probe, token: string): string;
+  /** Another, which the receiver may have no use for. */
+  unusual?(probe: Probe, token: string): string;
+};
+
+const outsideAscii = {
+  emoji: "👩‍👩‍👧‍👦🏳️‍🌈",
+  accents: "Größe ✓",
+  long: `a${"🎉".repeat(300)}`,
+  rtl: "שלום مرحبا",
+  cjk: "日本語",
+  escapes: 'a "quoted" back\\slash\nand\ta tab',
+  line: "\u2028",
 };
 
 /**
@@ -289,21 +189,10 @@ const contents: Content[] = [
     title: "Accepts text outside ASCII",
     what: "a message with emoji, Arabic and Chinese text, and escapes",
     phase: "alone",
-    body: (probe, token) =>
-      probe.message(token, {
-        // A cut at an even number of bytes, or at 255, ends inside a character. A receiver that
-        // expects a message of its own expects its event too.
-        ...(probe.receiver.model.isOfUser ? {} : { event: `P${"🛒".repeat(16)}` }),
-        inside: {
-          emoji: "👩‍👩‍👧‍👦🏳️‍🌈",
-          accents: "Größe ✓",
-          long: `a${"🎉".repeat(300)}`,
-          rtl: "שלום مرحبا",
-          cjk: "日本語",
-          escapes: 'a "quoted" back\\slash\nand\ta tab',
-          line: "\u2028",
-        },
-      }),
+    body: (probe, token) => probe.message(token, { inside: outsideAscii }),
+    // A cut at an even number of bytes, or at 255, ends inside a character.
+    unusual: (probe, token) =>
+      probe.message(token, { event: `P${"🛒".repeat(16)}`, inside: outsideAscii }),
   },
   {
     id: "deep",
@@ -414,22 +303,33 @@ export const messageChecks: Check[] = [
       );
     },
   },
-  ...contents.map(({ id, title, what, phase, body }): Check => ({
-    id,
-    title,
+  ...contents.map((content): Check => ({
+    id: content.id,
+    title: content.title,
     group: "Messages",
-    phase,
-    async run(probe) {
-      const sent = await probe.deliverNew((token) => body(probe, token));
-      const { isOfUser } = probe.receiver.model;
-      if (isOfUser && !isAccepted(sent) && !isCrash(sent) && (await refusesMore(probe)))
-        return skipped(
-          `The receiver ${did(sent)}: it refuses every message with a property that it does not know, and this check adds one. See the check unknown-members.`,
-        );
-      return mustAccept(sent, what, everywhere);
-    },
+    phase: content.phase,
+    run: (probe) => checkContent(probe, content),
   })),
 ];
+
+async function checkContent(probe: Probe, { what, body, unusual }: Content): Promise<Outcome> {
+  const { isOfUser } = probe.receiver.model;
+  const sent = await probe.deliverNew((token) => body(probe, token));
+  if (isOfUser && !isAccepted(sent) && !isCrash(sent) && (await refusesMore(probe)))
+    return skipped(
+      `The receiver ${did(sent)}: it refuses every message with a property that it does not know, and this check adds one. See the check unknown-members.`,
+    );
+  const [token] = sent.tokens;
+  if (isAccepted(sent) && probe.hasEffects && token !== undefined && !(await probe.isDone(token)))
+    return fail(
+      `${briefOf(sent)}, no effect`,
+      `The receiver ${did(sent)} to ${what}, and it took no effect. The sender will not send it again, so it is lost. Answer 5xx when the work fails.`,
+    );
+  // A receiver that expects a message of its own expects its event too.
+  if (unusual === undefined || isOfUser || !isAccepted(sent))
+    return mustAccept(sent, what, everywhere);
+  return mustAccept(await probe.deliverNew((token) => unusual(probe, token)), what, everywhere);
+}
 
 /** Whether one short property more is too much for it. */
 async function refusesMore(probe: Probe): Promise<boolean> {

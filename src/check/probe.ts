@@ -4,8 +4,8 @@
  * share the receiver.
  */
 
-import { stableEffects, type Effects } from "../receiver/effects.ts";
-import { isRetried, performRequest, type Sent } from "../receiver/request.ts";
+import { countEffects, stableEffects, type Effects } from "../receiver/effects.ts";
+import { isRetried, performRequest, performTogether, type Sent } from "../receiver/request.ts";
 import { pause, type Wire } from "../receiver/wire.ts";
 import type { RequestSpec } from "../receiver/request-spec.ts";
 import type { MessageModel } from "./message-model.ts";
@@ -19,12 +19,17 @@ export type Receiver = {
   timeoutMs: number;
   /** Null when nobody said where the effects are. */
   ask: (() => Promise<string>) | null;
-  /** Whether they show the first message; known after the first check. */
-  showsMessages: boolean;
+  /**
+   * The token of the first message, and how often they show it; known after the first check. A
+   * message that was sent once may be in several places of what they list.
+   */
+  first: { token: string; count: number } | null;
   /** Aborted: nothing is sent any more. */
   signal: AbortSignal | null;
   /** How long it usually takes to answer; known after the first check. */
   usualMs: number;
+  /** How long after its answer its effects show at the latest; known after the first check. */
+  effectMs: number;
   now(): number;
   /** The next text that no other message has. */
   drawToken(): string;
@@ -50,6 +55,11 @@ export class EffectsLost extends Error {}
  */
 const tries = 3;
 const betweenTriesMs = 150;
+
+/** What the effects of a message without others before it may take. */
+export const shownWithinMs = 3_000;
+/** A worker that does one message after the other has hundreds before it after the load. */
+const whileAtWorkMs = 60_000;
 
 export class Probe {
   readonly check: string;
@@ -102,20 +112,34 @@ export class Probe {
     spec: Omit<Partial<RequestSpec>, "body"> = {},
     nthTry = 0,
   ): Promise<Recorded[]> {
-    const { secret, headers, wire, signal } = this.receiver;
+    const { secret, wire, signal } = this.receiver;
     signal?.throwIfAborted();
-    const whole: RequestSpec = {
+    return this.#record(await performRequest(wire, this.#specOf(body, spec), secret), nthTry);
+  }
+
+  /** Several messages at the same time, each on a connection of its own. */
+  async sendTogether(bodies: readonly string[]): Promise<Recorded[]> {
+    const { secret, wire, signal } = this.receiver;
+    signal?.throwIfAborted();
+    const specs = bodies.map((body) => this.#specOf(body, {}));
+    return this.#record(await performTogether(wire, specs, secret), 0);
+  }
+
+  #specOf(body: string, spec: Omit<Partial<RequestSpec>, "body">): RequestSpec {
+    const { secret, headers } = this.receiver;
+    return {
       ...(secret === null ? {} : { signature: "valid" }),
       ...spec,
       headers: { ...headers, ...spec.headers },
       body,
     };
-    const tokens = [...this.names.keys()].filter((token) => body.includes(token));
-    const results = await performRequest(wire, whole, secret);
-    const recorded = results.map((result, nthCopy) => ({
-      ...result,
+  }
+
+  #record(sent: readonly Sent[], nthTry: number): Recorded[] {
+    const recorded = sent.map((one, nthCopy) => ({
+      ...one,
       check: this.check,
-      tokens,
+      tokens: [...this.names.keys()].filter((token) => one.spec.body.includes(token)),
       nthTry,
       nthCopy,
     }));
@@ -151,17 +175,44 @@ export class Probe {
   }
 
   get hasEffects(): boolean {
-    return this.receiver.ask !== null && this.receiver.showsMessages;
+    const { ask, first } = this.receiver;
+    return ask !== null && (first === null || first.count > 0);
   }
 
-  /** Of each token, once the numbers are stable. Rejects with `EffectsLost`. */
-  async effects(tokens: readonly string[], wanted = 1): Promise<Map<string, Effects>> {
+  /**
+   * Of each token, once the numbers are stable: what a receiver with a queue does again, or has
+   * refused, shows as late as its other effects. Rejects with `EffectsLost`.
+   */
+  async effects(
+    tokens: readonly string[],
+    wanted: number | ((effects: ReadonlyMap<string, Effects>) => boolean) = 1,
+    settleMs: number | null = 2 * this.receiver.effectMs,
+  ): Promise<Map<string, Effects>> {
+    let answer = "";
     const effects = await stableEffects({
-      ask: () => this.#ask(),
-      wanted: new Map(tokens.map((token) => [token, wanted])),
+      ask: async () => (answer = await this.#ask()),
+      wanted: new Map(tokens.map((token) => [token, typeof wanted === "number" ? wanted : 0])),
+      ...(typeof wanted === "number" ? {} : { isEnough: wanted }),
+      settleMs,
+      whileAtWorkMs,
+      atMostMs: Math.max(shownWithinMs, 2 * this.receiver.effectMs),
     });
-    for (const [token, { found }] of effects) this.found.set(token, { wanted, found });
+    const { first } = this.receiver;
+    const isMissing = wanted !== 0 && [...effects.values()].some(({ count }) => count === 0);
+    if (isMissing && first !== null && first.count > 0)
+      if (countEffects(answer, first.token).count === 0)
+        throw new EffectsLost(
+          "The effects no longer show the first message of the check, so they are a part of what the receiver did: give an address that lists all of it.",
+        );
+    if (typeof wanted === "number")
+      for (const [token, { found }] of effects) this.found.set(token, { wanted, found });
     return effects;
+  }
+
+  /** Whether the message of this token took effect at all. */
+  async isDone(token: string): Promise<boolean> {
+    const effects = await this.effects([token], 1, null);
+    return (effects.get(token)?.count ?? 0) > 0;
   }
 
   async #ask(): Promise<string> {
@@ -176,10 +227,6 @@ export class Probe {
         await pause(betweenTriesMs * nth);
       }
     }
-  }
-
-  async countOf(token: string, wanted = 1): Promise<number> {
-    return (await this.effects([token], wanted)).get(token)?.count ?? 0;
   }
 }
 

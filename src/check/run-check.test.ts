@@ -1,59 +1,22 @@
 /** Runs against receivers that nobody would call right or wrong at first sight. */
 
 import { createHmac } from "node:crypto";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { text } from "node:stream/consumers";
-import { expect, onTestFinished, test } from "vitest";
+import { readFileSync } from "node:fs";
+import type { ServerResponse } from "node:http";
+import { expect, test } from "vitest";
+import { createTrust } from "../engine/deliver/dial.ts";
 import { readScenario } from "../scenarios/file/read-scenario.ts";
 import { runRead } from "../scenarios/run/run-scenario.ts";
 import { startPipeline } from "../testing/start.ts";
-import { runCheck, type CheckOptions } from "./run-check.ts";
-
-type Message = { type: string; messageId?: string; userId?: string };
-type Answer = (message: Message, response: ServerResponse, done: Message[]) => void;
-
-const accept: Answer = (message, response, done) => {
-  done.push(message);
-  response.writeHead(204).end();
-};
-
-const tell = (response: ServerResponse, done: readonly Message[]): void =>
-  void response.end(JSON.stringify(done));
-
-/** Its effects are at `/effects`: the messages that it has done. */
-async function receiver({
-  onMessage = accept,
-  onAsked = tell,
-}: {
-  onMessage?: Answer;
-  onAsked?: (response: ServerResponse, done: readonly Message[], nth: number) => void;
-}): Promise<{ url: string; close: () => void }> {
-  const done: Message[] = [];
-  let asked = 0;
-  const server = createServer(async (request: IncomingMessage, response) => {
-    if (request.url === "/effects") {
-      asked += 1;
-      return onAsked(response, done, asked);
-    }
-    const body = await text(request).catch(() => "");
-    if (body !== "") onMessage(JSON.parse(body) as Message, response, done);
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const close = (): void => {
-    server.close();
-    server.closeAllConnections();
-  };
-  onTestFinished(close);
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
-}
-
-async function verdicts(url: string, more: Partial<CheckOptions>) {
-  const report = await runCheck({ url, effects: { url: `${url}/effects` }, seed: 7, ...more });
-  return Object.fromEntries(
-    report.checks.map(({ id, verdict, detail }) => [id, { verdict, detail }]),
-  );
-}
+import {
+  accept,
+  receiver,
+  tell,
+  verdicts,
+  type Answer,
+  type Message,
+} from "../../test/support/checked-receiver.ts";
+import { runCheck } from "./run-check.ts";
 
 test("a receiver that goes down with its effects fails the check that brought it down", async () => {
   const { url, close } = await receiver({
@@ -132,12 +95,15 @@ test("effects that cannot be asked once are asked again", async () => {
 test("checks are skipped when the effects can no longer be asked, and say why", async () => {
   const { url } = await receiver({
     onAsked: (response, done, nth) =>
-      nth < 4 ? tell(response, done) : response.writeHead(500).end(),
+      nth < 5 ? tell(response, done) : response.writeHead(500).end(),
   });
-  expect(await verdicts(url, { only: ["duplicate", "no-user-id"] })).toMatchObject({
-    duplicate: { verdict: "skipped", detail: expect.stringContaining("/effects answered 500") },
+  const effects = { url: `${url}/effects?token=t0ken`.replace("//", "//user:p4ss@") };
+  const found = await verdicts(url, { effects, only: ["duplicate", "no-user-id"] });
+  expect(found).toMatchObject({
+    duplicate: { verdict: "skipped", detail: expect.stringContaining(" answered 500") },
     "no-user-id": { verdict: "pass" },
   });
+  expect(JSON.stringify(found)).not.toMatch(/p4ss|t0ken/);
 });
 
 test("a user who is identified and then deleted has not been done twice", async () => {
@@ -395,4 +361,82 @@ test("a receiver that takes a refused body for the next request is found on a ke
     detail: expect.stringContaining("takes the body for the next request"),
     scenario: expect.stringMatching(/signature: missing[^]*?answers: refused[^]*?answers: 2xx/),
   });
+});
+
+/** Each message once. */
+function doOnce(): Answer {
+  const seen = new Set<string>();
+  return (message, response, done) => {
+    const key = message.messageId ?? `delete ${message.userId}`;
+    if (seen.has(key)) return response.writeHead(204).end();
+    seen.add(key);
+    return accept(message, response, done);
+  };
+}
+
+test("over https, a sender leaves without an answer too", async () => {
+  const done: Message[] = [];
+  const once = doOnce();
+  const certificates = new URL("../../test/support/certificates/", import.meta.url);
+  const pem = (name: string): string => readFileSync(new URL(`${name}.pem`, certificates), "utf8");
+  const { url } = await receiver({
+    onMessage: (message, response) => once(message, response, done),
+    tls: { key: pem("valid-key"), cert: pem("valid") },
+  });
+  const effects = await receiver({ onAsked: (response) => tell(response, done) });
+  expect(
+    await verdicts(url, {
+      effects: { url: `${effects.url}/effects` },
+      trust: createTrust({ localAuthority: () => pem("authority") }),
+      only: ["retry-after-lost-answer"],
+    }),
+  ).toMatchObject({ "retry-after-lost-answer": { verdict: "pass", detail: "" } });
+});
+
+test("a receiver that does not answer has not answered in time", async () => {
+  const { url, close } = await receiver({});
+  close();
+  const report = await runCheck({ url, seed: 7, only: ["answers"] });
+  expect(report.checks.map(({ id, verdict }) => [id, verdict])).toEqual([
+    ["answers", "fail"],
+    ["in-time", "skipped"],
+  ]);
+  expect(report.score).toBe(0);
+});
+
+test("a receiver whose first request fails is sent another message, as a sender does", async () => {
+  let nth = 0;
+  const once = doOnce();
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      nth += 1;
+      if (nth === 1) response.writeHead(502).end();
+      else once(message, response, done);
+    },
+  });
+  expect(await verdicts(url, { only: ["duplicate", "replayed-late"] })).toMatchObject({
+    answers: { verdict: "pass" },
+    duplicate: { verdict: "pass" },
+    "replayed-late": { verdict: "pass" },
+  });
+});
+
+test.for([
+  [401, "answered 401 to a message from four hours ago. A sender"],
+  [204, "answered 204 to a message from four hours ago, and it took no effect. A sender"],
+] as const)("a receiver that answers %i to what is old is told so", async ([status, sentence]) => {
+  const once = doOnce();
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      const { timestamp = "" } = message as { timestamp?: string };
+      if (Date.parse(timestamp) < Date.now() - 300_000) response.writeHead(status).end();
+      else once(message, response, done);
+    },
+  });
+  const found = await verdicts(url, { only: ["replayed-late", "order"] });
+  expect(found).toMatchObject({
+    "replayed-late": { verdict: "warn", detail: expect.stringContaining(sentence) },
+  });
+  if (status === 401)
+    expect(found["order"]?.detail).toContain("answered 401 to the older of two identifies");
 });

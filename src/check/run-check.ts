@@ -24,6 +24,8 @@ import {
   did,
   fail,
   skipped,
+  times,
+  warn,
   type Check,
   type Outcome,
   type Verdict,
@@ -31,6 +33,7 @@ import {
   type CheckResult,
 } from "./outcome.ts";
 import { isAccepted, isCrash } from "../receiver/request.ts";
+import { learnOfEffects } from "./learn-of-effects.ts";
 import { EffectsLost, Probe, type Receiver } from "./probe.ts";
 import { scenarioOf } from "./scenario.ts";
 import { effectsOf, shownRequests } from "./shown-requests.ts";
@@ -174,9 +177,10 @@ function receiverOf(
     headers,
     timeoutMs,
     ask,
-    showsMessages: true,
+    first: null,
     signal,
     usualMs: 0,
+    effectMs: 0,
     now: wallClockNow,
     drawToken() {
       drawn += 1;
@@ -281,33 +285,42 @@ class Run {
     if (this.#reason !== null && phase !== "first") return skipped(this.#reason);
     if (needs === "secret" && this.#receiver.secret === null)
       return skipped("The receiver's shared secret is not known: give it (--secret).");
-    const { ask, model, showsMessages } = this.#receiver;
-    // A receiver of profiles has no use for a track, and shows the identifies of `order`.
-    if (needs === "effects" && (ask === null || (!showsMessages && id !== "order")))
+    const { ask, model, first } = this.#receiver;
+    if (needs !== "effects") return null;
+    if (ask === null)
       return skipped(
-        ask === null
-          ? "Nobody can tell from outside what the receiver has done: give a URL (--effects) or, on the command line, a command (--effects-command) that lists it."
-          : `Three seconds after its answer, the effects do not show the first message, ${model.name}: its token is in none of them, so they cannot be counted. ${model.isOfUser ? "Does the receiver have a use for it? The effects have to show its userId, or a member that has {{token}} in the file." : "If the receiver has no use for it, give a message that it expects (--message)."}`,
+        "Nobody can tell from outside what the receiver has done: give a URL (--effects) or, on the command line, a command (--effects-command) that lists it.",
       );
+    // A receiver of profiles has no use for a track, and shows the identifies of `order`.
+    if (first?.count === 0 && id !== "order")
+      return skipped(
+        `Three seconds after its answer, the effects do not show the first message, ${model.name}: its token is in none of them, so they cannot be counted. ${model.isOfUser ? "Does the receiver have a use for it? The effects have to show its userId, or a member that has {{token}} in the file." : "If the receiver has no use for it, give a message that it expects (--message)."}`,
+      );
+    if (first !== null && first.count > 1 && id !== "order") {
+      const why = `The effects show the first message, which was sent once, ${times(first.count)}: they list it in several places, or the receiver did it again. Copies cannot be counted so: give an address that lists each message once.`;
+      return id === "duplicate" ? warn(`shown ${times(first.count)}`, why) : skipped(why);
+    }
     return null;
   }
 
   /**
-   * From the first message: how long the receiver takes, and whether its effects show what it did.
+   * From the first message that was accepted: how long the receiver takes, and whether its effects show what it did.
    */
   async #learn(): Promise<void> {
-    const [first] = this.#receiver.sent;
+    const { sent } = this.#receiver;
+    const first = sent.find(isAccepted) ?? sent[0];
     if (first === undefined) return;
     this.#receiver.usualMs = first.durationMs;
-    if (!isAccepted(first))
+    // It may have accepted one that is written otherwise.
+    if (this.#results.get("answers")?.verdict === "fail") {
       this.#reason = "The receiver does not accept a valid message: the check `answers` says why.";
+      return;
+    }
     const [token] = first.tokens;
-    if (this.#receiver.ask === null || token === undefined || !isAccepted(first)) return;
-    const probe = new Probe("answers", this.#receiver);
-    const count = await probe.countOf(token).catch((error: unknown) => {
+    if (this.#receiver.ask === null || token === undefined) return;
+    await learnOfEffects(this.#receiver, token).catch((error: unknown) => {
       throw error instanceof EffectsLost ? new CannotCheck(error.message) : error;
     });
-    this.#receiver.showsMessages = count > 0;
   }
 
   /**

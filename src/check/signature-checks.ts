@@ -48,7 +48,7 @@ const forgeries: Forgery[] = [
   },
 ];
 
-async function checkForgery(probe: Probe, { what, manners, why }: Forgery): Promise<Outcome> {
+async function checkForgery(probe: Probe, { id, what, manners, why }: Forgery): Promise<Outcome> {
   const sent: Recorded[] = [];
   for (const signature of manners) {
     const otherBody = probe.message(probe.token());
@@ -74,6 +74,17 @@ async function checkForgery(probe: Probe, { what, manners, why }: Forgery): Prom
       return fail(
         "refused, but done",
         `The receiver refused a message with ${what}, and it took effect anyway. Check the signature before anything else.`,
+        "verify-signature",
+      );
+  }
+  const [first] = sent;
+  const [token] = first?.tokens ?? [];
+  if (id === "signature-wrong" && probe.hasEffects && first !== undefined && token !== undefined) {
+    const again = await probe.deliver(first.spec.body);
+    if (isAccepted(again) && !(await probe.isDone(token)))
+      return fail(
+        "valid, but not done",
+        `The receiver ${did(again)} to a valid message, and it took no effect, because it had come with ${what} before. It remembers the messageId before it checks the signature, so anybody can keep messages from it.`,
         "verify-signature",
       );
   }

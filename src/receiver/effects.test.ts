@@ -70,6 +70,7 @@ describe("a number is stable", () => {
   async function asked(
     answers: string[],
     times: number,
+    more: { settleMs?: number | null; whileAtWorkMs?: number } = {},
   ): Promise<{ count: number | undefined; asks: number; took: number }> {
     let asks = 0;
     let now = 0;
@@ -79,6 +80,7 @@ describe("a number is stable", () => {
         return Promise.resolve(answers[asks - 1] ?? answers.at(-1) ?? "");
       },
       wanted: new Map([["t", times]]),
+      ...more,
       time: {
         now: () => now,
         pause: (ms) => {
@@ -98,6 +100,19 @@ describe("a number is stable", () => {
     expect(await asked(["", "", "", "t"], 1)).toEqual({ count: 1, asks: 5, took: 1000 });
     expect(await asked([""], 1)).toEqual({ count: 0, asks: 13, took: 3000 });
     expect(await asked([""], 0)).toEqual({ count: 0, asks: 2, took: 250 });
+  });
+  test("after as long as the caller says", async () => {
+    expect(await asked(["t"], 1, { settleMs: null })).toEqual({ count: 1, asks: 1, took: 0 });
+    const late = ["", "", "", "", "t"];
+    expect(await asked(late, 0, { settleMs: 1500 })).toEqual({ count: 1, asks: 11, took: 2500 });
+  });
+  test("later while the receiver is still at work", async () => {
+    const work = Array.from({ length: 20 }, (_, nth) => "other ".repeat(nth));
+    const more = { whileAtWorkMs: 30_000 };
+    expect(await asked([...work, "t"], 1, more)).toEqual({ count: 1, asks: 22, took: 5250 });
+    expect(await asked([...work, ""], 1, more)).toMatchObject({ count: 0, took: 8000 });
+    const endless = Array.from({ length: 200 }, (_, nth) => "other ".repeat(nth));
+    expect(await asked(endless, 1, more)).toMatchObject({ count: 0, took: 30_000 });
   });
 });
 

@@ -8,6 +8,7 @@ import { exec } from "node:child_process";
 import { get as getHttp, type IncomingMessage } from "node:http";
 import { get as getHttps } from "node:https";
 import { isNativeError } from "node:util/types";
+import { urlWithoutCredentials } from "../domain/credentials.ts";
 import { isDeeperThan, isObject, type Json } from "../domain/json.ts";
 import { lookupWithLoopback } from "../engine/deliver/dial.ts";
 import { monotonic, nextTurn, startTimer } from "../engine/real-time.ts";
@@ -142,7 +143,8 @@ export async function askEffects(source: EffectsSource): Promise<string> {
 }
 
 async function askUrl(url: string): Promise<string> {
-  const response = await requestOf(url);
+  const shown = urlWithoutCredentials(url);
+  const response = await requestOf(url, shown);
   const { statusCode = 0, headers } = response;
   if (statusCode < 200 || statusCode > 299) {
     response.destroy();
@@ -151,7 +153,7 @@ async function askUrl(url: string): Promise<string> {
         ? ""
         : ` It redirects to ${headers.location}, which is not followed.`;
     throw new Error(
-      `${url} answered ${statusCode} when it was asked for effects, not 200.${location}`,
+      `${shown} answered ${statusCode} when it was asked for effects, not 200.${location}`,
     );
   }
   const chunks: Buffer[] = [];
@@ -163,12 +165,12 @@ async function askUrl(url: string): Promise<string> {
       if (length > maxAnswer) break;
     }
   } catch (error) {
-    throw new Error(`The answer of ${url} about effects ended early: ${wordsOf(error)}.`, {
+    throw new Error(`The answer of ${shown} about effects ended early: ${wordsOf(error)}.`, {
       cause: error,
     });
   }
   if (length > maxAnswer)
-    throw new Error(`${url} answered with more than 4 MB when it was asked for effects.`);
+    throw new Error(`${shown} answered with more than 4 MB when it was asked for effects.`);
   return Buffer.concat(chunks).toString("utf8");
 }
 
@@ -176,7 +178,7 @@ async function askUrl(url: string): Promise<string> {
  * A connection of its own each time: a receiver that is being stopped must not wait for an idle
  * one.
  */
-function requestOf(url: string): Promise<IncomingMessage> {
+function requestOf(url: string, shown: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const get = url.startsWith("https:") ? getHttps : getHttp;
     const request = get(url, { agent: false, lookup: lookupWithLoopback }, resolve);
@@ -184,7 +186,9 @@ function requestOf(url: string): Promise<IncomingMessage> {
       request.destroy(new Error(`no complete answer within ${answerMs / 1000} s`)),
     );
     request.once("error", (error) =>
-      reject(new Error(`${url} cannot be asked for effects: ${wordsOf(error)}.`, { cause: error })),
+      reject(
+        new Error(`${shown} cannot be asked for effects: ${wordsOf(error)}.`, { cause: error }),
+      ),
     );
     request.once("close", () => deadline.cancel());
   });
@@ -227,9 +231,18 @@ type Asking = {
   ask: () => Promise<string>;
   /** For each token, how many effects are still waited for. */
   wanted: ReadonlyMap<string, number>;
+  /** Of all tokens, in place of the numbers of `wanted`. */
+  isEnough?: (effects: ReadonlyMap<string, Effects>) => boolean;
   /** For many tokens there may be a quicker way. */
   countIn?: (text: string) => (token: string) => Effects;
   atMostMs?: number;
+  /** So long while the answer as a whole still grows or shrinks: the receiver is at work. */
+  whileAtWorkMs?: number;
+  /**
+   * How long the numbers have to stay the same; as long as two answers when left out. Null: the
+   * first that are enough count.
+   */
+  settleMs?: number | null;
   time?: { now(): number; pause(ms: number): Promise<void> };
 };
 
@@ -239,18 +252,23 @@ const realTime = {
 };
 
 /**
- * Asks until two answers in a row have the same numbers and none is below what is wanted, but no
- * longer than three seconds; the last answer counts.
+ * Asks until the numbers have stayed the same and none is below what is wanted, but no longer than
+ * three seconds; the last answer counts.
  */
 export async function stableEffects({
   ask,
   wanted,
+  isEnough = (effects) =>
+    [...effects].every(([token, { count }]) => count >= (wanted.get(token) ?? 0)),
   countIn = countingIn,
   atMostMs = threeSeconds,
+  whileAtWorkMs = atMostMs,
+  settleMs = 0,
   time = realTime,
 }: Asking): Promise<Map<string, Effects>> {
-  const end = time.now() + atMostMs;
-  for (let before: Map<string, Effects> | null = null; ;) {
+  const began = time.now();
+  let [sameSince, changedAt] = [began, began];
+  for (let before = null as { length: number; counts: string } | null; ;) {
     const text = await ask();
     const count = countIn(text);
     const effects = new Map<string, Effects>();
@@ -258,12 +276,18 @@ export async function stableEffects({
       await nextTurn();
       effects.set(token, count(token));
     }
-    const isStable = [...effects].every(
-      ([token, { count }]) =>
-        count === before?.get(token)?.count && count >= (wanted.get(token) ?? 0),
-    );
-    if (isStable || time.now() + everyMs > end) return effects;
-    before = effects;
+    const { length } = text;
+    const counts = [...effects.values()].map((each) => each.count).join();
+    const now = time.now();
+    const isSame = counts === before?.counts;
+    if (!isSame) sameSince = now;
+    // Its length: a time of day in it changes with every answer.
+    if (before !== null && length !== before.length) changedAt = now;
+    const isEnded = isEnough(effects)
+      ? settleMs === null || (isSame && now - sameSince >= settleMs)
+      : now + everyMs > changedAt + atMostMs;
+    if (isEnded || now + everyMs > began + Math.max(atMostMs, whileAtWorkMs)) return effects;
+    before = { length, counts };
     await time.pause(everyMs);
   }
 }

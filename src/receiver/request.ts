@@ -46,8 +46,42 @@ export async function performRequest(
   spec: RequestSpec,
   secret: string | null,
 ): Promise<Sent[]> {
+  const { copies } = spec;
+  if (copies !== undefined)
+    return performTogether(wire, Array<RequestSpec>(copies).fill(spec), secret);
+  return [{ ...(await wire.send(requestOf(spec, secret))), spec }];
+}
+
+/**
+ * Each on a connection of its own. All are open before the first byte is sent, and until the last
+ * answer: a receiver that serves fewer at once shows it each time.
+ */
+export async function performTogether(
+  wire: Wire,
+  specs: readonly RequestSpec[],
+  secret: string | null,
+): Promise<Sent[]> {
+  const opened = await Promise.all(specs.map(() => wire.open()));
+  const isOpen = (one: OpenConnection | WireResult): one is OpenConnection => "send" in one;
+  const began = monotonic();
+  try {
+    return await Promise.all(
+      specs.map(async (spec, nth) => {
+        const one = opened[nth] as OpenConnection | WireResult;
+        if (!isOpen(one)) return { ...one, spec };
+        const { apartMs = 0 } = spec;
+        if (apartMs > 0) await pause(Math.max(0, began + nth * apartMs - monotonic()));
+        return { ...(await one.send(requestOf(spec, secret))), spec };
+      }),
+    );
+  } finally {
+    for (const one of opened) if (isOpen(one)) one.close();
+  }
+}
+
+function requestOf(spec: RequestSpec, secret: string | null): WireRequest {
   const body = Buffer.from(spec.body);
-  const request: WireRequest = {
+  return {
     method: spec.method ?? "POST",
     headers: headersOf(spec, body, secret),
     body,
@@ -58,9 +92,6 @@ export async function performRequest(
     hangUp: hangUpOf(spec),
     connection: spec.connection,
   };
-  const results =
-    spec.copies === undefined ? [await wire.send(request)] : await sendCopies(wire, request, spec);
-  return results.map((result) => ({ ...result, spec }));
 }
 
 const betweenTriesMs = 150;
@@ -79,23 +110,6 @@ export async function deliverRequest(
     sent = await performRequest(wire, spec, secret);
   }
   return sent;
-}
-
-async function sendCopies(
-  wire: Wire,
-  request: WireRequest,
-  { copies = 2, apartMs = 0 }: RequestSpec,
-): Promise<WireResult[]> {
-  const opened = await Promise.all(Array.from({ length: copies }, () => wire.open()));
-  const isOpen = (one: OpenConnection | WireResult): one is OpenConnection => "send" in one;
-  const began = monotonic();
-  return Promise.all(
-    opened.map(async (one, nth) => {
-      if (!isOpen(one)) return one;
-      if (apartMs > 0) await pause(Math.max(0, began + nth * apartMs - monotonic()));
-      return one.send(request);
-    }),
-  );
 }
 
 function headersOf(spec: RequestSpec, body: Uint8Array, secret: string | null): [string, string][] {

@@ -1,7 +1,9 @@
 import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { createTrust } from "../engine/deliver/dial.ts";
+import { performRequest } from "./request.ts";
 import { createWire } from "./wire.ts";
 
 test("a request on a connection that the receiver has closed meanwhile fails at once", async () => {
@@ -24,4 +26,30 @@ test("a request on a connection that the receiver has closed meanwhile fails at 
       status: null,
     },
   );
+});
+
+test("the connections of copies are open together and end with the last answer", async () => {
+  const server = createHttpServer((request, response) => {
+    request.resume().once("end", () => response.end());
+  });
+  server.keepAliveTimeout = 0;
+  let most = 0;
+  let open = 0;
+  server.on("connection", (socket: Socket) => {
+    open += 1;
+    most = Math.max(most, open);
+    socket.once("close", () => (open -= 1));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const wire = createWire({ url, trust: createTrust(), timeoutMs: 3_000 });
+  const sent = await performRequest(wire, { body: "{}", copies: 20 }, null);
+  expect(sent.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
+  expect(most).toBe(20);
+  await expect.poll(() => open).toBe(0);
 });

@@ -246,7 +246,8 @@ class RawConnection implements OpenConnection {
   }
 
   #leave({ by }: HangUp): void {
-    if (by === "reset") this.#socket.resetAndDestroy();
+    // Node resets no connection with TLS on it.
+    if (by === "reset" && !this.#target.secure) this.#socket.resetAndDestroy();
     else this.#socket.destroy();
     this.#finish(null);
   }

@@ -1,0 +1,217 @@
+/** Right receivers that are easily taken for wrong ones, and wrong ones that hide it. */
+
+import { createHmac } from "node:crypto";
+import type { ServerResponse } from "node:http";
+import { setTimeout as wait } from "node:timers/promises";
+import { expect, onTestFinished, test } from "vitest";
+import {
+  accept,
+  receiver,
+  tell,
+  verdicts,
+  type Answer,
+  type Message,
+} from "../../test/support/checked-receiver.ts";
+
+const secret = "s3cret";
+const isSigned = (message: Message, { req }: ServerResponse): boolean =>
+  req.headers["x-signature"] ===
+  createHmac("sha1", secret).update(JSON.stringify(message)).digest("hex");
+
+/** It answers first, and does one message after the other. */
+function queue(jobMs: number): Answer {
+  const seen = new Set<string>();
+  let last = Promise.resolve();
+  return (message, response, done) => {
+    const key = message.messageId ?? `delete ${message.userId}`;
+    if (!seen.has(key))
+      last = last.then(async () => {
+        await wait(jobMs);
+        done.push(message);
+      });
+    seen.add(key);
+    response.writeHead(202).end();
+  };
+}
+
+test("a receiver that does its work one after the other, after its answers, fails nothing", async () => {
+  const { url } = await receiver({ onMessage: queue(25) });
+  const found = await verdicts(url, {
+    only: [
+      ...["types", "duplicate", "duplicate-together", "retry-after-timeout", "order"],
+      ...["in-time-under-load", "many-connections", "replayed-late", "alive-after"],
+    ],
+  });
+  expect(Object.entries(found).filter(([, { verdict }]) => verdict === "fail")).toEqual([]);
+});
+
+test("a forged message that is refused, and done later by a worker, is found", async () => {
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      const isValid = isSigned(message, response);
+      void wait(800).then(() => done.push(message));
+      response.writeHead(isValid ? 202 : 401).end();
+    },
+  });
+  expect(await verdicts(url, { secret, only: ["signature-wrong"] })).toMatchObject({
+    "signature-wrong": { verdict: "fail", detail: expect.stringContaining("took effect anyway") },
+  });
+});
+
+test("a receiver that refuses a copy of a message in progress serves a hundred connections", async () => {
+  const working = new Set<string>();
+  const { url } = await receiver({
+    async onMessage(message, response, done) {
+      const { messageId = "" } = message;
+      if (working.has(messageId)) return void response.writeHead(503).end();
+      working.add(messageId);
+      await wait(20);
+      accept(message, response, done);
+    },
+  });
+  expect(await verdicts(url, { only: ["many-connections"] })).toMatchObject({
+    "many-connections": { verdict: "pass" },
+  });
+});
+
+/** Shows its users; a worker applies every 400 ms what came. */
+function profiles(applies: (message: Message, users: Message[]) => void): {
+  onMessage: Answer;
+  onAsked: (response: ServerResponse) => void;
+} {
+  const shown: Message[] = [];
+  const inbox: Message[] = [];
+  const timer = setInterval(() => {
+    for (const message of inbox.splice(0)) applies(message, shown);
+  }, 400);
+  onTestFinished(() => clearInterval(timer));
+  return {
+    onMessage(message, response) {
+      inbox.push(message);
+      response.writeHead(202).end();
+    },
+    onAsked: (response) => tell(response, shown),
+  };
+}
+
+function applyTo(message: Message, users: Message[], ignored?: string): void {
+  const { type } = message;
+  const { "Previous ID": previous, "User ID": next } = message as Record<string, unknown>;
+  if (type === ignored) return;
+  if (type === "delete") {
+    const at = users.findIndex(({ userId }) => userId === message.userId);
+    if (at >= 0) users.splice(at, 1);
+  } else if (type === "alias") {
+    for (const user of users) if (user.userId === previous) user.userId = next as string;
+  } else users.push({ ...message });
+}
+
+test.for([undefined, "delete", "alias"])(
+  "a worker that deletes and renames users is right, and one that does not is found: %s",
+  async (ignored) => {
+    const { url } = await receiver(profiles((message, users) => applyTo(message, users, ignored)));
+    const { types } = await verdicts(url, { only: ["types"] });
+    expect(types).toEqual(
+      ignored === undefined
+        ? { verdict: "pass", detail: "" }
+        : { verdict: "fail", detail: expect.stringContaining(`2xx to ${ignored},`) },
+    );
+  },
+);
+
+/** `Order Completed` only, with text of two bytes a letter at most. */
+const onlyOrders =
+  (failure: number): Answer =>
+  (message, response, done) => {
+    if ((message as { event?: string }).event !== "Order Completed") response.writeHead(200).end();
+    else if (/[\ud800-\udfff]/.test(JSON.stringify(message))) response.writeHead(failure).end();
+    else accept(message, response, done);
+  };
+
+test.for([
+  [200, "took no effect"],
+  [500, "answered 500"],
+] as const)("an order with emoji that fails with %i is lost", async ([status, sentence]) => {
+  const { url } = await receiver({ onMessage: onlyOrders(status) });
+  expect(await verdicts(url, { only: ["unicode", "big", "deep", "numbers"] })).toMatchObject({
+    unicode: { verdict: "fail", detail: expect.stringContaining(sentence) },
+    big: { verdict: "pass" },
+    deep: { verdict: "pass" },
+    numbers: { verdict: "pass" },
+  });
+});
+
+test.for<[what: string, keyOf: (message: Message) => string]>([
+  ["its user", ({ userId = "" }) => userId],
+  [
+    "its user and time",
+    ({ userId, ...message }) => `${userId} ${(message as { timestamp?: string }).timestamp}`,
+  ],
+])("a receiver that knows a message by %s is found", async ([, keyOf]) => {
+  const seen = new Set<string>();
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      const key = keyOf(message);
+      if (!seen.has(key)) done.push(message);
+      seen.add(key);
+      response.writeHead(204).end();
+    },
+  });
+  expect(await verdicts(url, { only: ["duplicate"] })).toMatchObject({
+    duplicate: { verdict: "fail", detail: expect.stringContaining("second message of a user") },
+  });
+});
+
+test("effects with one line for each user do not say that a message is lost", async () => {
+  const onMessage = queue(0);
+  const { url } = await receiver({
+    onMessage,
+    onAsked: (response, done) =>
+      response.end(JSON.stringify([...new Set(done.map(({ userId }) => userId))])),
+  });
+  expect(await verdicts(url, { only: ["duplicate"] })).toMatchObject({
+    duplicate: { verdict: "pass" },
+  });
+});
+
+test("a receiver that remembers a message before it checks the signature is found", async () => {
+  const seen = new Set<string | undefined>();
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      const { messageId } = message;
+      const isNew = !seen.has(messageId);
+      seen.add(messageId);
+      if (!isSigned(message, response)) response.writeHead(401).end();
+      else if (isNew) accept(message, response, done);
+      else response.writeHead(200).end();
+    },
+  });
+  expect(await verdicts(url, { secret, only: ["signature-wrong"] })).toMatchObject({
+    "signature-wrong": { verdict: "fail", detail: expect.stringContaining("before it checks") },
+  });
+});
+
+test("effects that list a message in two places count no copies, and say so", async () => {
+  const { url } = await receiver({
+    onMessage: queue(0),
+    onAsked: (response, done) => response.end(JSON.stringify({ orders: done, mails: done })),
+  });
+  const why = "sent once, twice";
+  expect(await verdicts(url, { only: ["duplicate", "duplicate-together", "types"] })).toMatchObject(
+    {
+      duplicate: { verdict: "warn", detail: expect.stringContaining(why) },
+      "duplicate-together": { verdict: "skipped", detail: expect.stringContaining(why) },
+      types: { verdict: "pass" },
+    },
+  );
+});
+
+test("a page of effects that messages drop off cannot be counted", async () => {
+  const { url } = await receiver({
+    onMessage: queue(260),
+    onAsked: (response, done) => response.end(JSON.stringify(done.slice(-1))),
+  });
+  const part = { verdict: "skipped", detail: expect.stringContaining("a part of what") };
+  const found = await verdicts(url, { only: ["duplicate-together", "retry-after-lost-answer"] });
+  expect(found).toMatchObject({ "duplicate-together": part, "retry-after-lost-answer": part });
+});

@@ -1,0 +1,128 @@
+/** The check `types`: each of the seven types is accepted, and takes effect. */
+
+import type { JsonObject } from "../domain/json.ts";
+import type { Effects } from "../receiver/effects.ts";
+import { isAccepted } from "../receiver/request.ts";
+import { orderCompleted } from "./message-model.ts";
+import { briefOf, fail, pass, type Outcome } from "./outcome.ts";
+import type { Probe } from "./probe.ts";
+
+type Type = "identify" | "track" | "page" | "screen" | "group" | "alias" | "delete";
+
+/** `previous` is the token of the user whom an alias renames. */
+function messageOf(probe: Probe, type: Type, token: string, previous = token): string {
+  const timestamp = probe.time();
+  const userId = probe.receiver.model.userIdOf(token);
+  const head = { version: 1, type, messageId: `chk-${token}`, timestamp };
+  const members: Record<Exclude<Type, "track">, JsonObject> = {
+    identify: {
+      ...head,
+      userId,
+      traits: { token, email: `${token}@example.com` },
+      context: {},
+    },
+    page: {
+      ...head,
+      userId,
+      name: "Checkout",
+      category: "Shop",
+      properties: { token },
+      context: {},
+    },
+    screen: { ...head, userId, name: "Cart", properties: { token }, context: {} },
+    group: {
+      ...head,
+      userId,
+      traits: { token, name: "Analysts" },
+      groupId: `group-${token}`,
+      context: {},
+    },
+    alias: {
+      ...head,
+      "Previous ID": probe.receiver.model.userIdOf(previous),
+      "User ID": userId,
+      context: {},
+    },
+    delete: { type, userId, timestamp },
+  };
+  return type === "track"
+    ? orderCompleted.write(token, timestamp, { userId })
+    : JSON.stringify(members[type]);
+}
+
+export async function checkTypes(probe: Probe): Promise<Outcome> {
+  const refused: string[] = [];
+  const accepted: { type: Type; token: string }[] = [];
+  const known = new Map<string, string>();
+  // A receiver that expects one message of its own need not use the others.
+  const { model } = probe.receiver;
+  const isUsed = (type: Type): boolean => !model.isOfUser || type === model.type;
+  const send = async (type: Type, token: string, previous?: string): Promise<void> => {
+    const sent = await probe.deliver(
+      type === model.type ? probe.message(token) : messageOf(probe, type, token, previous),
+    );
+    if (isAccepted(sent)) accepted.push({ type, token });
+    else refused.push(`${type}: ${briefOf(sent)}`);
+  };
+  // Two, because a deletion has no messageId: a receiver that remembers its absence drops the
+  // second.
+  const deleted = [probe.token(), probe.token()];
+  const renamed = probe.token();
+  const sendAboutKnownUsers = async (): Promise<void> => {
+    // There has to be somebody to delete, or to rename.
+    const users = [...deleted, renamed];
+    for (const token of users) await probe.deliver(messageOf(probe, "identify", token));
+    if (probe.hasEffects && isUsed("delete"))
+      for (const [token, { found }] of await probe.effects(users))
+        known.set(token, found.join("\n"));
+    for (const token of deleted) await send("delete", token);
+    await send("alias", probe.token(), renamed);
+  };
+  const sendOthers = async (list: readonly Type[]): Promise<void> => {
+    for (const type of list) await send(type, probe.token());
+  };
+  await Promise.all([
+    sendOthers(["identify", "track", "page"]),
+    sendOthers(["screen", "group"]),
+    sendAboutKnownUsers(),
+  ]);
+  const used = accepted.filter(({ type }) => isUsed(type));
+  const ignored = probe.hasEffects ? await withoutEffect(probe, used, known) : [];
+  if (refused.length > 0)
+    return fail(
+      refused.join(", "),
+      `The receiver does not accept every type of message: ${refused.join("; ")}. Webhooks get all seven. A type that it has no use for is best answered 200.`,
+    );
+  if (ignored.length > 0)
+    return fail(
+      `${ignored.join(", ")} without effect`,
+      `The receiver answered 2xx to ${ignored.join(", ")}, and the effects do not show it. The sender will not send it again, so it is lost.`,
+    );
+  return pass("all seven");
+}
+
+async function withoutEffect(
+  probe: Probe,
+  accepted: readonly { type: Type; token: string }[],
+  known: ReadonlyMap<string, string>,
+): Promise<string[]> {
+  const others = accepted.filter(({ type }) => type !== "delete");
+  const effects = await probe.effects(others.map(({ token }) => token));
+  const ignored = others
+    .filter(({ token }) => (effects.get(token)?.count ?? 0) === 0)
+    .map(({ type }) => type);
+  // The effect of a deletion is a line more, or the user's lines gone.
+  const deletions = accepted.filter(({ type }) => type === "delete");
+  const isChanged = ([token, { found }]: [string, Effects]): boolean =>
+    found.join("\n") !== known.get(token);
+  const after = await probe.effects(
+    deletions.map(({ token }) => token),
+    (effects) => [...effects].every(isChanged),
+  );
+  const kept = [...after].filter((one) => !isChanged(one));
+  // Their users were identified before.
+  for (const token of known.keys()) probe.found.delete(token);
+  return kept.length === 0
+    ? ignored
+    : [...ignored, kept.length === deletions.length ? "delete" : "the second of two deletes"];
+}

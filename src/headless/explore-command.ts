@@ -76,27 +76,25 @@ async function search({ file, out, runs, minutes, seed: given, json }: Flags): P
     return unsteady.length > 0 || gone !== null ? 1 : 0;
   }
   const text = finding.violations[0]?.text ?? "";
-  const name = `${
-    exploration.name
-      .toLowerCase()
-      .replace(/[^a-z0-9]+/g, "-")
-      .replace(/^-|-$/g, "") || "explored"
-  }-seed-${seed}.yaml`;
-  const scenario = scenarioOf({
-    exploration: explored.exploration,
-    schedule: finding.schedule,
-    isSigned: variable !== "",
-    text,
-    seed,
-    number: finding.number,
-    file: name,
+  const path = await writeScenario({
+    out,
+    name: `${
+      exploration.name
+        .toLowerCase()
+        .replace(/[^a-z0-9]+/g, "-")
+        .replace(/^-|-$/g, "") || "explored"
+    }-seed-${seed}`,
+    contentFor: (name) =>
+      scenarioOf({
+        exploration: explored.exploration,
+        schedule: finding.schedule,
+        isSigned: variable !== "",
+        text,
+        seed,
+        number: finding.number,
+        file: name,
+      }),
   });
-  const path = join(out, name);
-  await mkdir(out, { recursive: true })
-    .then(() => writeFile(path, scenario))
-    .catch((error: Error) =>
-      Promise.reject(new CannotExplore(`${path} cannot be written: ${error.message}`)),
-    );
   print(`\n${paint.bad(`✗ ${finding.violations.map((one) => shown(one.text)).join(" ")}`)}`);
   const lines = scheduleTexts(finding.schedule, exploration);
   for (const [index, line] of lines.entries()) print(`  ${index + 1}. ${shown(line)}`);
@@ -108,6 +106,33 @@ async function search({ file, out, runs, minutes, seed: given, json }: Flags): P
   });
   print(`\nWritten: ${path}  ${paint.faint(`hookyard run ${path} shows it again.`)}`);
   return 1;
+}
+
+/** Beside what earlier searches have found, which is kept as a test. Returns its path. */
+async function writeScenario({
+  out,
+  name,
+  contentFor,
+}: {
+  out: string;
+  name: string;
+  contentFor: (file: string) => string;
+}): Promise<string> {
+  for (let nth = 1; ; nth += 1) {
+    const file = `${name}${nth === 1 ? "" : `-${nth}`}.yaml`;
+    const path = join(out, file);
+    const content = contentFor(file);
+    try {
+      await mkdir(out, { recursive: true });
+      if ((await readFile(path, "utf8").catch(() => null)) !== content)
+        await writeFile(path, content, { flag: "wx" });
+      return path;
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      if (code !== "EEXIST")
+        throw new CannotExplore(`${path} cannot be written: ${message}`, { cause: error });
+    }
+  }
 }
 
 async function read(file: string): Promise<Exploration> {

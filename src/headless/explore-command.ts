@@ -75,7 +75,6 @@ async function search({ file, out, runs, minutes, seed: given, json }: Flags): P
     printJson(null);
     return unsteady.length > 0 || gone !== null ? 1 : 0;
   }
-  const text = finding.violations[0]?.text ?? "";
   const path = await writeScenario({
     out,
     name: `${
@@ -89,7 +88,7 @@ async function search({ file, out, runs, minutes, seed: given, json }: Flags): P
         exploration: explored.exploration,
         schedule: finding.schedule,
         isSigned: variable !== "",
-        text,
+        violations: finding.violations,
         seed,
         number: finding.number,
         file: name,

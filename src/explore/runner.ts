@@ -5,7 +5,7 @@
 
 import { randomBytes } from "node:crypto";
 import { createTrust } from "../engine/deliver/dial.ts";
-import { askEffects, stableEffects, type EffectsSource } from "../receiver/effects.ts";
+import { askEffects, EffectsTooLarge, stableEffects, type EffectsSource } from "../receiver/effects.ts";
 import { stateOf } from "../receiver/state.ts";
 import {
   deliverRequest,
@@ -189,7 +189,10 @@ export class Runner {
       (effects === null ||
         (await this.#ask(effects, new Map()).then(
           () => true,
-          () => false,
+          (error: unknown) => {
+            if (error instanceof Gone) return false;
+            throw error;
+          },
         )));
     if (await isBack()) return;
     if (how !== null && "run" in how) await this.#act(how, "restart");
@@ -323,6 +326,10 @@ export class Runner {
         ...patience,
       });
     } catch (error) {
+      if (error instanceof EffectsTooLarge)
+        throw new CannotExplore(
+          `${error.message} Say how to empty the list: receiver: { reset: … }.`,
+        );
       throw new Gone(error instanceof Error ? error.message : String(error));
     }
     return answer;

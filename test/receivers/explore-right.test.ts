@@ -1,0 +1,58 @@
+/** Searches against receivers that are right, with limits of their own. */
+
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, test, type TestContext } from "vitest";
+import { explore, type Explored } from "../../src/explore/explore.ts";
+import { readExploration } from "../../src/explore/explore-file.ts";
+
+type Message = { messageId: string; userId: string; event: string };
+
+async function messageIn(request: IncomingMessage): Promise<Message> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return JSON.parse(Buffer.concat(chunks).toString()) as Message;
+}
+
+/** Lists what it has done at `/rows`; `receive` answers a message with a status. */
+async function startReceiver(
+  { onTestFinished }: TestContext,
+  {
+    receive,
+    rows,
+  }: {
+    receive: (message: Message) => number | Promise<number>;
+    rows: () => string;
+  },
+): Promise<string> {
+  const server = createServer(async (request, response) => {
+    if (request.url === "/rows") return void response.end(rows());
+    response.writeHead(await receive(await messageIn(request))).end();
+  });
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function search(text: string, runs: number): Promise<Explored> {
+  const exploration = readExploration(`name: Right\nexplore:\n${text}`);
+  if ("problems" in exploration) throw new Error(JSON.stringify(exploration.problems));
+  return explore({ exploration, secret: null, seed: 1, runs, minutes: 2 });
+}
+
+test.concurrent("a list of effects of more than 4 MB is named as such, not as an end of the receiver", async (context) => {
+  const rows: string[] = [];
+  const origin = await startReceiver(context, {
+    receive: ({ messageId }) => {
+      if (!rows.includes(messageId)) rows.push(messageId);
+      return 204;
+    },
+    rows: () => rows.join("\n") + (rows.length > 10 ? "-".repeat(4 * 1024 * 1024) : ""),
+  });
+  const text = `  receiver: { url: ${origin}/, effects: ${origin}/rows }
+  messages: [{ type: track, event: A }]
+`;
+  await expect(search(text, 100)).rejects.toThrow(
+    `${origin}/rows answered with more than 4 MB when it was asked for effects. Say how to empty the list: receiver: { reset: … }.`,
+  );
+});

@@ -5,15 +5,15 @@
 
 import { randomBytes } from "node:crypto";
 import { createTrust } from "../engine/deliver/dial.ts";
-import { askEffects, EffectsTooLarge, stableEffects, type EffectsSource } from "../receiver/effects.ts";
-import { stateOf } from "../receiver/state.ts";
 import {
-  deliverRequest,
-  isAccepted,
-  isCrash,
-  performRequest,
-  type Sent,
-} from "../receiver/request.ts";
+  askEffects,
+  EffectsTooLarge,
+  stableEffects,
+  type EffectsSource,
+} from "../receiver/effects.ts";
+import { stateOf } from "../receiver/state.ts";
+import { wrongAnswer } from "../receiver/answers.ts";
+import { deliverRequest, isAccepted, performRequest } from "../receiver/request.ts";
 import { isListening, listensSoon, restart } from "../receiver/restart.ts";
 import { createWire, pause, type Wire } from "../receiver/wire.ts";
 import { Answer, claimsOf, judgeTimes, type Claim, type Violation } from "./claims.ts";
@@ -252,8 +252,7 @@ export class Runner {
       { ...spec, ...headers, body: spec.body.replaceAll("{{token}}", run.token) },
       this.#secret,
     );
-    const isWrong = { "2xx": (one: Sent) => !isAccepted(one), "no crash": isCrash };
-    const wrong = answers === undefined ? undefined : sent.find(isWrong[answers]);
+    const wrong = answers === undefined ? undefined : wrongAnswer(sent, answers);
     if (wrong === undefined) return;
     const step = run.schedule[at] as Extract<Step, { message: number }>;
     const got =

@@ -2,6 +2,7 @@
 
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
 import { expect, test, type TestContext } from "vitest";
 import { explore, type Explored } from "../../src/explore/explore.ts";
 import { readExploration } from "../../src/explore/explore-file.ts";
@@ -55,4 +56,34 @@ test.concurrent("a list of effects of more than 4 MB is named as such, not as an
   await expect(search(text, 100)).rejects.toThrow(
     `${origin}/rows answered with more than 4 MB when it was asked for effects. Say how to empty the list: receiver: { reset: … }.`,
   );
+});
+
+test.concurrent("copies that come together are sent again when none was accepted, and 500 to all of them is found", async (context) => {
+  const came = new Map<string, number>();
+  const rows: string[] = [];
+  const origin = await startReceiver(context, {
+    receive: async ({ messageId, event }) => {
+      const nth = (came.get(messageId) ?? 0) + 1;
+      came.set(messageId, nth);
+      await wait(20);
+      if (event === "Busy" && nth < 3) return 503;
+      if (event === "Wrong" && came.get(messageId) !== 1) return 500;
+      if (!rows.includes(messageId)) rows.push(messageId);
+      return 204;
+    },
+    rows: () => rows.join("\n"),
+  });
+  const text = (
+    event: string,
+    effects: string,
+  ): string => `  receiver: { url: ${origin}/, effects: ${origin}/rows }
+  messages: [{ type: track, event: ${event} }]
+  vary: { lostAnswers: 0, duplicates: 0, delays: [] }
+  always: { effects: ${effects} }
+`;
+  expect(await search(text("Busy", "once"), 20)).toMatchObject({ finding: null, unsteady: [] });
+  expect((await search(text("Wrong", "at most once"), 20)).finding).toMatchObject({
+    schedule: [{ do: "together", copies: 2 }],
+    violations: [{ kind: "answer", text: "Wrong was answered 500." }],
+  });
 });

@@ -117,7 +117,6 @@ export type Exploration = {
   receiver: Pick<RequestSpec, "headers"> & {
     url: string;
     effects: EffectsSource | null;
-    state: EffectsSource | null;
     restart: Action | null;
     reset: Action | null;
   };
@@ -133,7 +132,8 @@ export type Exploration = {
   always: {
     answers: boolean;
     effects: "once" | "at most once" | "any number";
-    sameState: boolean;
+    /** What they show is as if the same messages had come once each, in the order of the file. */
+    same: readonly EffectsSource[];
     ignore: readonly string[];
     expect: readonly { token: string; times: Range; of: readonly number[] }[];
   };
@@ -184,13 +184,14 @@ function partsOf({
   };
   const sourceOf = (given: z.output<typeof source> | null): EffectsSource | null =>
     typeof given === "string" ? { url: given } : given;
+  const shown = sourceOf(state ?? effects);
+  const isSame = (always.state ?? (state === null ? "any" : "same")) === "same";
   const actionOf = (given: z.output<typeof action> | null): Action | null =>
     typeof given === "string" ? { run: given } : given;
   return {
     receiver: {
       ...rest,
       effects: sourceOf(effects),
-      state: sourceOf(state ?? effects),
       restart: actionOf(restart),
       reset: actionOf(reset),
     },
@@ -205,7 +206,7 @@ function partsOf({
     always: {
       answers: always.answers ?? true,
       effects: effects === null ? "any number" : (always.effects ?? "once"),
-      sameState: (always.state ?? (state === null ? "any" : "same")) === "same",
+      same: shown !== null && isSame ? [shown] : [],
       ignore: always.ignore ?? [],
       expect: (always.expect ?? []).map(({ effects: { token, times } }) => ({
         token: placed(token, 0),

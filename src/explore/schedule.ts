@@ -264,3 +264,26 @@ export function scheduleTexts(
     return stepText(step, exploration, isAgain);
   });
 }
+
+/** The sender has hung up, and the receiver works. */
+export function isLeft(step: Step | undefined): boolean {
+  return step?.do === "lose" && step.hangUp !== "at-first-byte";
+}
+
+export function isCloseToRestart(schedule: Schedule): boolean {
+  return schedule.some((step, at) => step.do === "restart" && isLeft(schedule[at - 1]));
+}
+
+type Part = { from: number; steps: Schedule };
+
+/** Between the restarts. */
+export function partsOf(schedule: Schedule): Part[] {
+  const parts: Part[] = [];
+  let from = 0;
+  for (const [at, step] of schedule.entries()) {
+    if (step.do !== "restart") continue;
+    parts.push({ from, steps: schedule.slice(from, at) });
+    from = at + 1;
+  }
+  return [...parts, { from, steps: schedule.slice(from) }];
+}

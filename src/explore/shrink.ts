@@ -64,6 +64,7 @@ async function confirmed(
   kind: Violation["kind"],
 ): Promise<Violation[] | null> {
   let last: Violation[] = [];
+  runner.forgetStates();
   for (let nth = 0; nth < repeats; nth += 1) {
     const [violations = []] = await runner.run([schedule]);
     if (!violations.some((one) => one.kind === kind)) return null;

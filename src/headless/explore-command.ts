@@ -7,7 +7,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { explore as searchSchedules, type Explored } from "../explore/explore.ts";
 import { readExploration, type Exploration } from "../explore/explore-file.ts";
-import { CannotExplore } from "../explore/runner.ts";
+import { CannotExplore } from "../explore/explored-receiver.ts";
 import { scenarioOf } from "../explore/scenario.ts";
 import { scheduleTexts } from "../explore/schedule.ts";
 import {

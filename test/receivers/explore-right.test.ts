@@ -87,3 +87,94 @@ test.concurrent("copies that come together are sent again when none was accepted
     violations: [{ kind: "answer", text: "Wrong was answered 500." }],
   });
 });
+
+/** Counts each message once, and shows the users with what `more` adds to them. */
+function ledger(more: () => object = () => ({})) {
+  const seen = new Set<string>();
+  const users = new Map<string, object>();
+  return {
+    receive({ messageId, userId }: Message): number {
+      if (!seen.has(messageId))
+        users.set(userId, { userId, count: countOf(users.get(userId)) + 1, ...more() });
+      seen.add(messageId);
+      return 204;
+    },
+    rows: () => JSON.stringify([...users.values()]),
+  };
+}
+
+const countOf = (user: object | undefined): number =>
+  user !== undefined && "count" in user ? Number(user.count) : 0;
+
+const stateFile = (
+  origin: string,
+  vary = "{}",
+): string => `  receiver: { url: ${origin}/, state: ${origin}/rows }
+  messages: [{ type: track, event: A }, { type: track, event: B }]
+  vary: ${vary}
+`;
+
+const held = { finding: null, unsteady: [], gone: null };
+
+test.concurrent("a receiver that answers 503 above 20 at the same time is right, although its state is measured among 64", async (context) => {
+  const { receive, rows } = ledger();
+  let working = 0;
+  const origin = await startReceiver(context, {
+    receive: async (message) => {
+      working += 1;
+      try {
+        await wait(30);
+        return working > 20 ? 503 : receive(message);
+      } finally {
+        working -= 1;
+      }
+    },
+    rows,
+  });
+  expect(await search(stateFile(origin), 200)).toMatchObject({ schedules: 200, ...held });
+});
+
+test.concurrent("ids and times in whole seconds that a state shows are not compared", async (context) => {
+  let id = 0;
+  const origin = await startReceiver(
+    context,
+    ledger(() => ({ id: (id += 1), at: Math.floor(Date.now() / 1000) })),
+  );
+  expect(await search(stateFile(origin, "{ delays: [] }"), 200)).toMatchObject({
+    schedules: 200,
+    notes: ["Not compared, because they differ from run to run: id, at."],
+    ...held,
+  });
+});
+
+test.concurrent("a time that changes seldom is no longer compared from then on", async (context) => {
+  let came = 0;
+  const { receive, rows } = ledger(() => ({ hour: (came += 1) > 60 ? 11 : 10 }));
+  const origin = await startReceiver(context, { receive, rows });
+  expect(await search(stateFile(origin, "{ delays: [] }"), 200)).toMatchObject({
+    schedules: 200,
+    notes: ["Not compared, because they differ from run to run: hour."],
+    ...held,
+  });
+});
+
+test.concurrent("effects that show only users are compared too where there is a state beside them", async (context) => {
+  const { receive, rows } = ledger();
+  const mails: string[] = [];
+  const origin = await startReceiver(context, {
+    receive: (message) => {
+      mails.push(message.userId);
+      return receive(message);
+    },
+    rows: () => mails.join("\n"),
+  });
+  const state = await startReceiver(context, { receive, rows });
+  const file = stateFile(state, "{ together: 0, lostAnswers: 0, delays: [] }").replace(
+    `url: ${state}/`,
+    `url: ${origin}/, effects: ${origin}/rows`,
+  );
+  expect(await search(file, 40)).toMatchObject({
+    notes: [expect.stringMatching(/^The effects show users, and not the tokens of messages/)],
+    finding: { violations: [{ kind: "state" }], schedule: [{ do: "send" }, { do: "send" }] },
+  });
+});

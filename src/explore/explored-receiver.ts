@@ -5,6 +5,7 @@
 
 import { randomBytes } from "node:crypto";
 import { createTrust } from "../engine/deliver/dial.ts";
+import { monotonic } from "../engine/real-time.ts";
 import {
   askEffects,
   EffectsTooLarge,
@@ -30,6 +31,8 @@ export class ExploredReceiver {
   /** Every token of this search begins with it. */
   readonly prefix = `hy${randomBytes(5).toString("hex")}`;
   wire: Wire;
+  /** The longest that effects took until all were there. */
+  effectsMs = 0;
 
   constructor(given: Exploration["receiver"]) {
     this.#given = given;
@@ -79,12 +82,15 @@ export class ExploredReceiver {
     };
     try {
       const patience = patienceMs === undefined ? {} : { atMostMs: patienceMs };
-      await stableEffects({
+      const began = monotonic();
+      const effects = await stableEffects({
         ask,
         wanted,
         countIn: () => (token) => answer.count(token),
         ...patience,
       });
+      if ([...wanted].every(([token, count]) => (effects.get(token)?.count ?? 0) >= count))
+        this.effectsMs = Math.max(this.effectsMs, monotonic() - began);
     } catch (error) {
       if (error instanceof EffectsTooLarge)
         throw new CannotExplore(

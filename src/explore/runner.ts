@@ -189,9 +189,19 @@ export class Runner {
     return parts;
   }
 
-  /** Fewer at the same time from now on: the receiver may have failed for want of something. */
-  calmDown(): void {
-    this.#atOnce = Math.max(4, this.#atOnce >> 1);
+  /** The longest that effects took until all were there. */
+  get effectsMs(): number {
+    return this.#receiver.effectsMs;
+  }
+
+  /**
+   * Fewer at the same time from now on: the receiver may have failed for want of something. False
+   * when they are few already.
+   */
+  calmDown(): boolean {
+    if (this.#atOnce <= fewAtOnce) return false;
+    this.#atOnce = Math.max(fewAtOnce, this.#atOnce >> 1);
+    return true;
   }
 
   /**

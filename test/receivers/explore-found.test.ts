@@ -5,7 +5,12 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
+import { readExploration } from "../../src/explore/explore-file.ts";
+import { Runner } from "../../src/explore/runner.ts";
+import type { Step } from "../../src/explore/schedule.ts";
+import { shrink } from "../../src/explore/shrink.ts";
 import { runInProcess } from "../support/in-process.ts";
 
 /** With one of two bugs about the copy of a message. */
@@ -59,4 +64,33 @@ explore:
   expect(readFileSync(join(out, "rows-seed-1-2.yaml"), "utf8")).toMatch(
     /^# hookyard run rows-seed-1-2\.yaml\n.*was answered 500/,
   );
+});
+
+test("a schedule is made smaller also where effects take longer than a second", async () => {
+  const rows: string[] = [];
+  const server = createServer(async (request, response) => {
+    if (request.url === "/rows") return void response.end(rows.join("\n"));
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const { messageId } = JSON.parse(Buffer.concat(chunks).toString()) as { messageId: string };
+    response.writeHead(202).end();
+    await wait(1_200);
+    rows.push(messageId);
+  });
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const exploration = readExploration(`name: Slow
+explore:
+  receiver: { url: ${origin}/, effects: ${origin}/rows }
+  messages: [{ type: track, event: A }, { type: track, event: B }, { type: track, event: C }]
+  vary: { together: 0, lostAnswers: 0, delays: [] }
+`);
+  if ("problems" in exploration) throw new Error(JSON.stringify(exploration.problems));
+  const runner = new Runner(exploration, null);
+  onTestFinished(() => runner.close());
+  const send = (message: number): Step => ({ do: "send", message });
+  expect(await runner.run([[send(0)]])).toEqual([[]]);
+  const shrunk = await shrink(runner, [send(0), send(1), send(0), send(2)], "twice");
+  expect(shrunk?.schedule).toEqual([send(0), send(0)]);
 });

@@ -178,3 +178,25 @@ test.concurrent("effects that show only users are compared too where there is a 
     finding: { violations: [{ kind: "state" }], schedule: [{ do: "send" }, { do: "send" }] },
   });
 });
+
+test.concurrent("a receiver that handles one request at a time is right, although the last of 64 wait too long", async (context) => {
+  const rows: string[] = [];
+  let free: Promise<void> = Promise.resolve();
+  const origin = await startReceiver(context, {
+    receive: async ({ messageId }) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const turn = free;
+      free = promise;
+      const isInTime = await Promise.race([turn.then(() => true), wait(200).then(() => false)]);
+      if (isInTime) await wait(10);
+      void turn.then(resolve);
+      if (isInTime && !rows.includes(messageId)) rows.push(messageId);
+      return isInTime ? 204 : 504;
+    },
+    rows: () => rows.join("\n"),
+  });
+  const text = `  receiver: { url: ${origin}/, effects: ${origin}/rows }
+  messages: [{ type: track, event: A }, { type: track, event: B }]
+`;
+  expect(await search(text, 200)).toMatchObject({ schedules: 200, ...held });
+});

@@ -150,6 +150,7 @@ export class Runner {
    * nothing does.
    */
   async changesOfStates(schedules: readonly Schedule[]): Promise<string[] | null> {
+    if (schedules.length === 0) return null;
     const before = new Map(this.#states);
     this.#states.clear();
     await this.#findStates(schedules.map((schedule) => this.#newRun(schedule)));

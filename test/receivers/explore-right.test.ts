@@ -1,11 +1,16 @@
 /** Searches against receivers that are right, with limits of their own. */
 
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, test, type TestContext } from "vitest";
 import { explore, type Explored } from "../../src/explore/explore.ts";
 import { readExploration } from "../../src/explore/explore-file.ts";
+import { scenarioOf } from "../../src/explore/scenario.ts";
+import { runInProcess } from "../support/in-process.ts";
 
 type Message = { messageId: string; userId: string; event: string };
 
@@ -82,10 +87,29 @@ test.concurrent("copies that come together are sent again when none was accepted
   always: { effects: ${effects} }
 `;
   expect(await search(text("Busy", "once"), 20)).toMatchObject({ finding: null, unsteady: [] });
-  expect((await search(text("Wrong", "at most once"), 20)).finding).toMatchObject({
+  const { exploration, finding } = await search(text("Wrong", "at most once"), 20);
+  expect(finding).toMatchObject({
     schedule: [{ do: "together", copies: 2 }],
     violations: [{ kind: "answer", text: "Wrong was answered 500." }],
   });
+  const { schedule = [], violations = [], number = 0 } = finding ?? {};
+  const scenario = scenarioOf({
+    exploration,
+    schedule,
+    violations,
+    number,
+    isSigned: false,
+    seed: 1,
+    file: "found.yaml",
+  });
+  const folder = mkdtempSync(join(tmpdir(), "hookyard-right-"));
+  context.onTestFinished(() => rmSync(folder, { recursive: true }));
+  const run = async (content: string): Promise<string> => {
+    writeFileSync(join(folder, "found.yaml"), content);
+    return (await runInProcess(["run", join(folder, "found.yaml")])).out;
+  };
+  expect(await run(scenario)).toContain("The receiver must answer one 2xx: it answered 500.");
+  expect(await run(scenario.replaceAll("Wrong", "Busy"))).toContain("1 passed");
 });
 
 /** Counts each message once, and shows the users with what `more` adds to them. */

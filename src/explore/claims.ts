@@ -10,7 +10,7 @@ import type { Schedule } from "./schedule.ts";
 /** `{{token}}` in it stands for the run. */
 export type Claim =
   | { source: EffectsSource; about: string; token: string; times: Range }
-  /** The state is as if the same messages had come once each, in the order of the file. */
+  /** What it shows is as if the same messages had come once each, in the order of the file. */
   | { source: EffectsSource; about: string; sameAs: Schedule };
 
 export type Violation = {
@@ -27,7 +27,7 @@ export function claimsOf({ messages, receiver, always }: Exploration, schedule: 
     ...new Set(schedule.flatMap((step) => ("message" in step ? [step.message] : []))),
   ].toSorted((one, other) => one - other);
   const claims: Claim[] = [];
-  const { effects, state } = receiver;
+  const { effects } = receiver;
   if (effects !== null && always.effects !== "any number") {
     for (const index of sent) {
       const message = messages[index];
@@ -47,9 +47,9 @@ export function claimsOf({ messages, receiver, always }: Exploration, schedule: 
     for (const { token, times, of } of always.expect)
       if (of.every((message) => sent.includes(message)))
         claims.push({ source: effects, about: token.replaceAll("{{token}}-", ""), token, times });
-  if (state !== null && always.sameState)
+  for (const source of always.same)
     claims.push({
-      source: state,
+      source,
       about: "The end state",
       sameAs: sent.map((message) => ({ do: "send", message })),
     });

@@ -17,6 +17,7 @@ import { problemsOf } from "../scenarios/file/sentences.ts";
 import { name, oneOf, text, whole } from "../scenarios/file/setup-schema.ts";
 import { readYaml, type FileProblem, type PlacedValue } from "../scenarios/file/yaml-places.ts";
 import type { RequestSpec } from "../receiver/request-spec.ts";
+import { placed, wrongPlaceholders, wrongToken } from "./placeholders.ts";
 
 /** In a header of the receiver. */
 export const environmentVariable = /\{\{env\.(\w+)\}\}/g;
@@ -116,7 +117,6 @@ export type Exploration = {
   receiver: Pick<RequestSpec, "headers"> & {
     url: string;
     effects: EffectsSource | null;
-    state: EffectsSource | null;
     restart: Action | null;
     reset: Action | null;
   };
@@ -132,7 +132,8 @@ export type Exploration = {
   always: {
     answers: boolean;
     effects: "once" | "at most once" | "any number";
-    sameState: boolean;
+    /** What they show is as if the same messages had come once each, in the order of the file. */
+    same: readonly EffectsSource[];
     ignore: readonly string[];
     expect: readonly { token: string; times: Range; of: readonly number[] }[];
   };
@@ -183,13 +184,14 @@ function partsOf({
   };
   const sourceOf = (given: z.output<typeof source> | null): EffectsSource | null =>
     typeof given === "string" ? { url: given } : given;
+  const shown = sourceOf(state ?? effects);
+  const isSame = (always.state ?? (state === null ? "any" : "same")) === "same";
   const actionOf = (given: z.output<typeof action> | null): Action | null =>
     typeof given === "string" ? { run: given } : given;
   return {
     receiver: {
       ...rest,
       effects: sourceOf(effects),
-      state: sourceOf(state ?? effects),
       restart: actionOf(restart),
       reset: actionOf(reset),
     },
@@ -204,7 +206,7 @@ function partsOf({
     always: {
       answers: always.answers ?? true,
       effects: effects === null ? "any number" : (always.effects ?? "once"),
-      sameState: (always.state ?? (state === null ? "any" : "same")) === "same",
+      same: shown !== null && isSame ? [shown] : [],
       ignore: always.ignore ?? [],
       expect: (always.expect ?? []).map(({ effects: { token, times } }) => ({
         token: placed(token, 0),
@@ -250,6 +252,20 @@ function contradictions(
           ["receiver", "headers", header],
           `Name the variable HOOKYARD_${variable}: the scenario that is written reads only names that begin with HOOKYARD_.`,
         );
+  for (const [index, one] of messages.entries()) {
+    const path = ["explore", "messages", index];
+    for (const wrong of wrongPlaceholders(one as Json, path, messages.length))
+      problems.push({
+        ...(wrong.isName ? file.placeOfName(wrong.path) : file.placeOf(wrong.path)),
+        message: wrong.message,
+      });
+  }
+  for (const [index, { effects }] of (always.expect ?? []).entries()) {
+    const path = ["always", "expect", index, "effects", "token"];
+    const [wrong] = wrongPlaceholders(effects.token, path, messages.length);
+    const sentence = wrong?.message ?? wrongToken(effects.token);
+    if (sentence !== null) add(path, sentence);
+  }
   for (const kind of ["duplicates", "together", "lostAnswers"] as const) {
     const given = vary[kind];
     if (typeof given !== "object") continue;
@@ -340,17 +356,4 @@ function withToken(message: JsonObject): JsonObject {
   const holder = type === "identify" || type === "group" ? "traits" : "properties";
   const held: Json = message[holder] ?? {};
   return isObject(held) ? { ...message, [holder]: { token: "{{message}}", ...held } } : message;
-}
-
-/**
- * From the names that a file uses to `{{token}}`: `{{user2}}`, `{{message}}` of the message itself,
- * and `{{message3}}` of another.
- */
-function placed(given: string, nth: number): string {
-  return given
-    .replace(/\{\{user(\d*)\}\}/g, (_, number: string) => `{{token}}-u${number}`)
-    .replace(
-      /\{\{message(\d*)\}\}/g,
-      (_, number: string) => `{{token}}-m${number === "" ? nth : number}`,
-    );
 }

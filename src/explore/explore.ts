@@ -6,7 +6,9 @@
 import { monotonic } from "../engine/real-time.ts";
 import { changingMembers, type Violation } from "./claims.ts";
 import type { Exploration } from "./explore-file.ts";
-import { CannotExplore, Gone, Runner } from "./runner.ts";
+import { pause } from "../receiver/wire.ts";
+import { CannotExplore, Gone } from "./explored-receiver.ts";
+import { Runner } from "./runner.ts";
 import { Coverage, draw, type Drawn, type Schedule, type Step } from "./schedule.ts";
 import { shrink } from "./shrink.ts";
 
@@ -63,18 +65,18 @@ export async function explore({
   onProgress,
   onFailure,
 }: Options): Promise<Explored> {
-  const { exploration, notes } = await learn(given, secret);
-  const runner = new Runner(exploration, secret);
-  const coverage = new Coverage(exploration);
+  const runner = new Runner(given, secret);
+  const coverage = new Coverage(given);
   const unsteady: Explored["unsteady"] = [];
   try {
+    const notes = await learn(runner);
     const began = monotonic();
     let [done, ms] = [0, 0];
     const result = (end: Partial<Pick<Explored, "finding" | "gone">>): Explored => ({
       schedules: done,
       ms,
       seed,
-      exploration,
+      exploration: runner.exploration,
       notes,
       finding: null,
       unsteady,
@@ -84,16 +86,14 @@ export async function explore({
     });
     while (done < runs && monotonic() - began < minutes * 60_000) {
       const count = Math.min(done === 0 ? firstBatch : batch, runs - done);
-      const drawn = Array.from({ length: count }, (_, index) =>
-        draw(exploration, seed, done + index),
-      );
+      const drawn = Array.from({ length: count }, (_, index) => draw(given, seed, done + index));
       try {
         const results = await runner.run(drawn.map(({ schedule }) => schedule));
         for (const one of drawn) coverage.add(one);
         done += count;
         ms = monotonic() - began;
         onProgress?.({ schedules: done, ms });
-        const finding = await firstSteady({ runner, drawn, results, unsteady, onFailure });
+        const finding = await firstSteady({ runner, drawn, results, unsteady, notes, onFailure });
         if (finding !== null || unsteady.length >= maxUnsteady) return result({ finding });
         await runner.reset();
       } catch (error) {
@@ -108,53 +108,66 @@ export async function explore({
   }
 }
 
-type Learned = { exploration: Exploration; notes: string[] };
-
 /**
  * Each message alone: where none is accepted and seen, the file is wrong, or the receiver is not
  * ready.
  */
-async function learn(exploration: Exploration, secret: string | null): Promise<Learned> {
-  const runner = new Runner(exploration, secret);
-  try {
-    await runner.reset();
-    const each = exploration.messages.map((_, message): Schedule => [{ do: "send", message }]);
-    const results = await runner.run(each);
-    const [first = []] = results;
-    if (results.some((violations) => violations.length === 0))
-      return await learnState(runner, { exploration, notes: [] });
-    const isSeen =
-      results.flat().every(({ kind }) => kind === "never") &&
-      (await runner.states(each)).every((part) => part !== "");
-    if (!isSeen) {
-      const reasons = first.map(({ text }) => text).join(" ");
-      throw new CannotExplore(
-        `Not even a single message works: ${reasons} hookyard check says more about the receiver.`,
-      );
-    }
-    const always = { ...exploration.always, effects: "any number" as const, sameState: true };
-    const note =
-      "The effects show users, and not the tokens of messages: they are compared with those of the same messages once each.";
-    return await learnState(runner, { exploration: { ...exploration, always }, notes: [note] });
-  } finally {
-    runner.close();
+async function learn(runner: Runner): Promise<string[]> {
+  const { always, messages, receiver } = runner.exploration;
+  await runner.reset();
+  const each = messages.map((_, message): Schedule => [{ do: "send", message }]);
+  // Ids and times that states show are not known yet.
+  runner.change({ same: [] });
+  const results = await runner.run(each);
+  const [first = []] = results;
+  if (results.some((violations) => violations.length === 0)) {
+    runner.change({ same: always.same });
+    return learnState(runner);
   }
+  const { effects } = receiver;
+  runner.change({ effects: "any number" });
+  const isSeen =
+    effects !== null &&
+    results.flat().every(({ kind }) => kind === "never") &&
+    (await runner.states(each, effects)).every((part) => part !== "");
+  if (!isSeen) {
+    const reasons = first.map(({ text }) => text).join(" ");
+    throw new CannotExplore(
+      `Not even a single message works: ${reasons} hookyard check says more about the receiver.`,
+    );
+  }
+  const others = always.same.filter((source) => JSON.stringify(source) !== JSON.stringify(effects));
+  runner.change({ same: [effects, ...others] });
+  const note =
+    "The effects show users, and not the tokens of messages: they are compared with those of the same messages once each.";
+  return [note, ...(await learnState(runner))];
 }
 
+/** Times are often shown in whole seconds. */
+const betweenStatesMs = 1_000;
+
 /** Members that differ where nothing was different cannot be compared. */
-async function learnState(runner: Runner, { exploration, notes }: Learned): Promise<Learned> {
-  const { always, messages } = exploration;
-  if (!always.sameState) return { exploration, notes };
+async function learnState(runner: Runner): Promise<string[]> {
+  const { always, messages } = runner.exploration;
+  if (always.same.length === 0) return [];
   const all = messages.map((_, message): Step => ({ do: "send", message }));
-  const [first = ""] = await runner.states([all]);
-  const [second = ""] = await runner.states([all]);
-  const found = changingMembers(first, second).filter((name) => !always.ignore.includes(name));
-  if (found.length === 0) return { exploration, notes };
-  const note = `Not compared, because they differ from run to run: ${found.join(", ")}.`;
-  return {
-    exploration: { ...exploration, always: { ...always, ignore: [...always.ignore, ...found] } },
-    notes: [...notes, note],
-  };
+  const states = (): Promise<(string | null)[]> =>
+    Promise.all(always.same.map(async (source) => (await runner.states([all], source))[0] ?? null));
+  const before = await states();
+  await pause(betweenStatesMs);
+  const after = await states();
+  return notCompared(
+    runner,
+    before.flatMap((one, index) => changingMembers(one ?? "", after[index] ?? "")),
+  );
+}
+
+function notCompared(runner: Runner, members: readonly string[]): string[] {
+  const { ignore } = runner.exploration.always;
+  const found = [...new Set(members)].filter((name) => !ignore.includes(name));
+  if (found.length === 0) return [];
+  runner.change({ ignore: [...ignore, ...found] });
+  return [`Not compared, because they differ from run to run: ${found.join(", ")}.`];
 }
 
 type Batch = Pick<Options, "onFailure"> & {
@@ -162,23 +175,31 @@ type Batch = Pick<Options, "onFailure"> & {
   drawn: readonly Drawn[];
   results: readonly Violation[][];
   unsteady: Explored["unsteady"];
+  notes: string[];
 };
+
+type Failed = Drawn & { violations: readonly Violation[] };
 
 async function firstSteady({
   runner,
   drawn,
   results,
   unsteady,
+  notes,
   onFailure,
 }: Batch): Promise<Finding | null> {
-  // The shortest is the quickest to make smaller.
-  const failed = drawn
-    .map((one, index) => ({ ...one, violations: results[index] ?? [] }))
-    .filter(({ violations }) => violations.length > 0)
-    .toSorted(
-      (one, other) => one.schedule.length - other.schedule.length || one.number - other.number,
-    );
-  for (const { number, schedule, violations } of failed) {
+  let failed = failedOf(drawn, results);
+  const inState = failed.filter(({ violations }) =>
+    violations.some(({ kind }) => kind === "state"),
+  );
+  // A time in minutes, or what the receiver showed while it was busy.
+  const changes = await runner.changesOfStates(inState.map(({ schedule }) => schedule));
+  if (changes !== null) {
+    notes.push(...notCompared(runner, changes));
+    failed = await stillFailing(runner, failed);
+  }
+  for (let next = failed.shift(); next !== undefined; next = failed.shift()) {
+    const { number, schedule, violations } = next;
     const [first] = violations;
     if (first === undefined || unsteady.length >= maxUnsteady) break;
     onFailure?.({ number, text: first.text });
@@ -191,8 +212,23 @@ async function firstSteady({
         violations: shrunk.violations,
         runsToShrink: shrunk.runs,
       };
-    unsteady.push({ number, text: first.text });
-    runner.calmDown();
+    // The others may have failed because so many ran at the same time.
+    if (runner.calmDown()) failed = await stillFailing(runner, [next, ...failed]);
+    else unsteady.push({ number, text: first.text });
   }
   return null;
+}
+
+/** The shortest is the quickest to make smaller. */
+function failedOf(drawn: readonly Drawn[], results: readonly Violation[][]): Failed[] {
+  return drawn
+    .map((one, index) => ({ ...one, violations: results[index] ?? [] }))
+    .filter(({ violations }) => violations.length > 0)
+    .toSorted(
+      (one, other) => one.schedule.length - other.schedule.length || one.number - other.number,
+    );
+}
+
+async function stillFailing(runner: Runner, failed: readonly Failed[]): Promise<Failed[]> {
+  return failedOf(failed, await runner.run(failed.map(({ schedule }) => schedule)));
 }

@@ -3,31 +3,31 @@
  * Those with restarts run together as well, and wait for each other before each restart.
  */
 
-import { randomBytes } from "node:crypto";
-import { createTrust } from "../engine/deliver/dial.ts";
-import { askEffects, stableEffects, type EffectsSource } from "../receiver/effects.ts";
+import type { EffectsSource } from "../receiver/effects.ts";
 import { stateOf } from "../receiver/state.ts";
+import { wrongAnswer } from "../receiver/answers.ts";
+import { deliverRequest, isRetried } from "../receiver/request.ts";
+import { isListening } from "../receiver/restart.ts";
+import { pause } from "../receiver/wire.ts";
 import {
-  deliverRequest,
-  isAccepted,
-  isCrash,
-  performRequest,
-  type Sent,
-} from "../receiver/request.ts";
-import { isListening, listensSoon, restart } from "../receiver/restart.ts";
-import { createWire, pause, type Wire } from "../receiver/wire.ts";
-import { Answer, claimsOf, judgeTimes, type Claim, type Violation } from "./claims.ts";
-import { environmentVariable, type Action, type Exploration } from "./explore-file.ts";
-import { requestOf, type Schedule, type Step } from "./schedule.ts";
+  Answer,
+  changingMembers,
+  claimsOf,
+  judgeTimes,
+  type Claim,
+  type Violation,
+} from "./claims.ts";
+import { environmentVariable, type Exploration } from "./explore-file.ts";
+import { CannotExplore, ExploredReceiver, Gone } from "./explored-receiver.ts";
+import {
+  isCloseToRestart,
+  isLeft,
+  partsOf,
+  requestOf,
+  type Schedule,
+  type Step,
+} from "./schedule.ts";
 
-/** The sentence is for the user. */
-export class CannotExplore extends Error {}
-
-/** The receiver has ended, or no longer shows its effects: a finding, once it has worked. */
-export class Gone extends CannotExplore {}
-
-/** As long as the pipeline waits for a webhook. */
-const timeoutMs = 5_000;
 /** A receiver with a few connections to its database still answers each within its time. */
 const atOnce = 64;
 /**
@@ -36,22 +36,42 @@ const atOnce = 64;
  */
 const fewAtOnce = 4;
 
-type Run = { token: string; schedule: Schedule; claims: Claim[]; violations: Violation[] };
+type Run = {
+  token: string;
+  schedule: Schedule;
+  claims: Claim[];
+  violations: Violation[];
+  /** A message was never taken, at any try. */
+  isIncomplete: boolean;
+};
+
+type StateClaim = Extract<Claim, { sameAs: Schedule }>;
 
 export class Runner {
-  readonly #exploration: Exploration;
+  #exploration: Exploration;
   readonly #secret: string | null;
-  #wire: Wire;
-  /** End states of messages that came once each, in the order of the file. */
+  readonly #receiver: ExploredReceiver;
+  /** What was shown of messages that came once each, in the order of the file. */
   readonly #states = new Map<string, string>();
-  readonly #prefix = `hy${randomBytes(5).toString("hex")}`;
   #atOnce = atOnce;
   #runs = 0;
 
   constructor(exploration: Exploration, secret: string | null) {
     this.#exploration = exploration;
     this.#secret = secret;
-    this.#wire = this.#newWire();
+    this.#receiver = new ExploredReceiver(exploration.receiver);
+  }
+
+  get exploration(): Exploration {
+    return this.#exploration;
+  }
+
+  /** With something learned about the receiver, or without what is learned first. */
+  change(always: Partial<Exploration["always"]>): void {
+    this.#exploration = {
+      ...this.#exploration,
+      always: { ...this.#exploration.always, ...always },
+    };
   }
 
   get isSigned(): boolean {
@@ -83,66 +103,106 @@ export class Runner {
 
   async reset(): Promise<void> {
     const { reset } = this.#exploration.receiver;
-    if (reset !== null) await this.#act(reset, "reset");
+    if (reset !== null) await this.#receiver.act(reset, "reset");
   }
 
   close(): void {
-    this.#wire.close();
+    this.#receiver.close();
   }
 
   #newRun(schedule: Schedule): Run {
     this.#runs += 1;
     // The last letter: no token is the beginning of another.
-    const token = `${this.#prefix}x${this.#runs}z`;
-    return { token, schedule, claims: claimsOf(this.#exploration, schedule), violations: [] };
-  }
-
-  #newWire(): Wire {
-    return createWire({ url: this.#exploration.receiver.url, trust: createTrust(), timeoutMs });
+    const token = `${this.#receiver.prefix}x${this.#runs}z`;
+    const claims = claimsOf(this.#exploration, schedule);
+    return { token, schedule, claims, violations: [], isIncomplete: false };
   }
 
   async #findStates(runs: readonly Run[]): Promise<void> {
-    const wanted = new Map<string, Schedule>();
-    for (const { claims } of runs) {
-      for (const claim of claims) {
-        if (!("sameAs" in claim)) continue;
-        const key = JSON.stringify(claim.sameAs);
-        if (!this.#states.has(key) && !wanted.has(key)) wanted.set(key, claim.sameAs);
+    const wanted = new Map<string, StateClaim>();
+    for (const claim of runs.flatMap(({ claims }) => claims))
+      if ("sameAs" in claim && !this.#states.has(keyOf(claim))) wanted.set(keyOf(claim), claim);
+    for (const [, claims] of Map.groupBy(wanted.values(), ({ source }) => JSON.stringify(source))) {
+      const [first] = claims;
+      if (first === undefined) continue;
+      const schedules = claims.map(({ sameAs }) => sameAs);
+      const parts = await this.states(schedules, first.source).catch(async (error: unknown) => {
+        if (!(error instanceof Gone)) throw error;
+        await this.#receiver.comeBack(error.message);
+        return null;
+      });
+      // The schedules with those messages will show that they end the receiver.
+      if (parts === null) return;
+      for (const [index, claim] of claims.entries()) {
+        const part = parts[index] ?? null;
+        if (part !== null) this.#states.set(keyOf(claim), part);
       }
     }
-    const parts = await this.states([...wanted.values()]).catch(async (error: unknown) => {
-      if (!(error instanceof Gone)) throw error;
-      await this.#comeBack(error.message);
-      return null;
-    });
-    // The schedules with those messages will show that they end the receiver.
-    if (parts === null) return;
-    for (const [index, key] of [...wanted.keys()].entries())
-      this.#states.set(
-        key,
-        stateOf(parts[index] ?? "", "{{token}}", this.#exploration.always.ignore),
-      );
   }
 
-  /** What the receiver shows about each afterwards, with `{{token}}` in place of the run's own. */
-  async states(schedules: readonly Schedule[]): Promise<string[]> {
-    const { state } = this.#exploration.receiver;
-    const parts: string[] = [];
-    for (let at = 0; state !== null && at < schedules.length; at += this.#atOnce) {
-      const runs = schedules.slice(at, at + this.#atOnce).map((schedule) => this.#newRun(schedule));
+  /** What is compared with is measured again. */
+  forgetStates(): void {
+    this.#states.clear();
+  }
+
+  /**
+   * Measures again what these were compared with. Returns the members that differ now, and null when
+   * nothing does.
+   */
+  async changesOfStates(schedules: readonly Schedule[]): Promise<string[] | null> {
+    if (schedules.length === 0) return null;
+    const before = new Map(this.#states);
+    this.#states.clear();
+    await this.#findStates(schedules.map((schedule) => this.#newRun(schedule)));
+    const pairs = [...this.#states].map(([key, part]) => [before.get(key) ?? part, part] as const);
+    return pairs.every(([one, other]) => this.#isSame(one, other))
+      ? null
+      : pairs.flatMap(([one, other]) => changingMembers(one, other));
+  }
+
+  /**
+   * What the source shows about each afterwards, with `{{token}}` in place of the run's own; null
+   * where a message was not taken, or has no effect, also among fewer at the same time.
+   */
+  async states(schedules: readonly Schedule[], source: EffectsSource): Promise<(string | null)[]> {
+    const parts = await this.#statesOf(schedules, source, this.#atOnce);
+    const missing = [...parts.keys()].filter((index) => parts[index] === null);
+    const again = missing.map((index) => schedules[index] ?? []);
+    for (const [nth, part] of (await this.#statesOf(again, source, fewAtOnce)).entries())
+      parts[missing[nth] ?? 0] = part;
+    return parts;
+  }
+
+  async #statesOf(
+    schedules: readonly Schedule[],
+    source: EffectsSource,
+    atOnce: number,
+  ): Promise<(string | null)[]> {
+    const parts: (string | null)[] = [];
+    for (let at = 0; at < schedules.length; at += atOnce) {
+      const runs = schedules.slice(at, at + atOnce).map((schedule) => this.#newRun(schedule));
       await this.#perform(runs);
       await this.#waitForEffects(runs);
-      const answer = await this.#ask(state, new Map(runs.map(({ token }) => [token, 0])));
-      parts.push(
-        ...runs.map(({ token }) => answer.partAbout(token).replaceAll(token, "{{token}}")),
-      );
+      const answer = await this.#receiver.ask(source, new Map(runs.map(({ token }) => [token, 0])));
+      for (const { token, isIncomplete } of runs)
+        parts.push(isIncomplete ? null : answer.partAbout(token).replaceAll(token, "{{token}}"));
     }
     return parts;
   }
 
-  /** Fewer at the same time from now on: the receiver may have failed for want of something. */
-  calmDown(): void {
-    this.#atOnce = Math.max(4, this.#atOnce >> 1);
+  /** The longest that effects took until all were there. */
+  get effectsMs(): number {
+    return this.#receiver.effectsMs;
+  }
+
+  /**
+   * Fewer at the same time from now on: the receiver may have failed for want of something. False
+   * when they are few already.
+   */
+  calmDown(): boolean {
+    if (this.#atOnce <= fewAtOnce) return false;
+    this.#atOnce = Math.max(fewAtOnce, this.#atOnce >> 1);
+    return true;
   }
 
   /**
@@ -153,7 +213,7 @@ export class Runner {
     const [first] = runs;
     const why = await this.#tryTogether(runs, patienceMs);
     if (why === null || first === undefined) return;
-    await this.#comeBack(why);
+    await this.#receiver.comeBack(why);
     if (runs.length > 1) {
       const middle = runs.length >> 1;
       for (const half of [runs.slice(0, middle), runs.slice(middle)]) {
@@ -179,25 +239,6 @@ export class Runner {
     if (runs.length > 1 && gone !== null) return gone;
     // One that ended after its last answer would spoil the next runs.
     return (await isListening(url)) ? null : (gone ?? `Nothing listens at ${url} any more.`);
-  }
-
-  /** By the file's `restart`, or because something watches it. */
-  async #comeBack(why: string): Promise<void> {
-    const { restart: how, url, effects } = this.#exploration.receiver;
-    const isBack = async (): Promise<boolean> =>
-      (await isListening(url)) &&
-      (effects === null ||
-        (await this.#ask(effects, new Map()).then(
-          () => true,
-          () => false,
-        )));
-    if (await isBack()) return;
-    if (how !== null && "run" in how) await this.#act(how, "restart");
-    await listensSoon(url);
-    if (await isBack()) return;
-    throw new Gone(
-      `${why} The receiver did not come back. With a command as restart: in the file, the search starts it again and finds the schedule that ended it.`,
-    );
   }
 
   /** All of them have as many restarts. */
@@ -227,7 +268,7 @@ export class Runner {
         }),
       );
       const { restart: how } = this.#exploration.receiver;
-      if (how !== null) await this.#act(how, "restart");
+      if (how !== null) await this.#receiver.act(how, "restart");
     }
   }
 
@@ -245,12 +286,12 @@ export class Runner {
     const { spec, answers } = request;
     const headers = spec.headers === undefined ? {} : { headers: withEnvironment(spec.headers) };
     const sent = await deliverRequest(
-      this.#wire,
+      this.#receiver.wire,
       { ...spec, ...headers, body: spec.body.replaceAll("{{token}}", run.token) },
       this.#secret,
     );
-    const isWrong = { "2xx": (one: Sent) => !isAccepted(one), "no crash": isCrash };
-    const wrong = answers === undefined ? undefined : sent.find(isWrong[answers]);
+    if (spec.hangUp === undefined && sent.every(isRetried)) run.isIncomplete = true;
+    const wrong = answers === undefined ? undefined : wrongAnswer(sent, answers);
     if (wrong === undefined) return;
     const step = run.schedule[at] as Extract<Step, { message: number }>;
     const got =
@@ -266,8 +307,13 @@ export class Runner {
   /** A receiver that does the work after its answer does not show the state before. */
   async #waitForEffects(runs: readonly Run[]): Promise<void> {
     const { effects } = this.#exploration.receiver;
-    const wanted = runs.flatMap((run) => run.claims.map((claim) => wantedBy(claim, run)));
-    if (effects !== null) await this.#ask(effects, new Map(wanted));
+    if (effects === null) return;
+    const claims = runs.flatMap((run) => run.claims.map((claim) => ({ run, claim })));
+    const wanted = claims.map(({ run, claim }) => wantedBy(claim, run));
+    const answer = await this.#receiver.ask(effects, new Map(wanted));
+    for (const { run, claim } of claims)
+      if ("times" in claim && judgeTimes(claim, answer.count(tokenOf(claim, run)).count) !== null)
+        run.isIncomplete = true;
   }
 
   async #judge(runs: readonly Run[], patienceMs: number | undefined): Promise<void> {
@@ -278,84 +324,40 @@ export class Runner {
       const [first] = those;
       if (first === undefined) continue;
       const wanted = those.map(({ run, claim }) => wantedBy(claim, run));
-      const answer = await this.#ask(first.claim.source, new Map(wanted), patienceMs);
+      const answer = await this.#receiver.ask(first.claim.source, new Map(wanted), patienceMs);
       for (const { run, claim } of those) {
         const wrong =
           "times" in claim
             ? judgeTimes(claim, answer.count(tokenOf(claim, run)).count)
-            : this.#judgeState(claim.sameAs, run, answer);
+            : this.#judgeState(claim, run, answer);
         if (wrong !== null) run.violations.push(wrong);
       }
     }
   }
 
-  #judgeState(sameAs: Schedule, { token }: Run, answer: Answer): Violation | null {
-    const state = stateOf(answer.partAbout(token), token, this.#exploration.always.ignore);
-    const expected = this.#states.get(JSON.stringify(sameAs));
-    if (expected === undefined || state === expected) return null;
+  #judgeState(claim: StateClaim, { token }: Run, answer: Answer): Violation | null {
+    const state = answer.partAbout(token).replaceAll(token, "{{token}}");
+    const expected = this.#states.get(keyOf(claim));
+    if (expected === undefined || this.#isSame(state, expected)) return null;
     return {
       kind: "state",
       text: "The end state is not the one of the same messages once each, in the order of the file.",
     };
   }
 
-  async #ask(
-    source: EffectsSource,
-    wanted: ReadonlyMap<string, number>,
-    patienceMs?: number,
-  ): Promise<Answer> {
-    const runs = {
-      prefix: this.#prefix,
-      runOf: (token: string) => /hy[0-9a-f]+x\d+z/.exec(token)?.[0],
-    };
-    let answer = new Answer("", runs);
-    const ask = async (): Promise<string> => {
-      const text = await askEffects(source);
-      answer = new Answer(text, runs);
-      return text;
-    };
-    try {
-      const patience = patienceMs === undefined ? {} : { atMostMs: patienceMs };
-      await stableEffects({
-        ask,
-        wanted,
-        countIn: () => (token) => answer.count(token),
-        ...patience,
-      });
-    } catch (error) {
-      throw new Gone(error instanceof Error ? error.message : String(error));
-    }
-    return answer;
-  }
-
-  async #act(action: Action, word: string): Promise<void> {
-    if ("url" in action) {
-      const wire = createWire({ url: action.url, trust: createTrust(), timeoutMs });
-      const [sent] = await performRequest(
-        wire,
-        { method: action.method, body: "", connection: "close" },
-        null,
-      );
-      wire.close();
-      if (sent?.status === null && !(await isListening(this.#exploration.receiver.url)))
-        throw new Gone(`Nothing listens at ${this.#exploration.receiver.url} any more.`);
-      if (sent === undefined || !isAccepted(sent))
-        throw new CannotExplore(
-          `The ${word} at ${action.url} ended with ${sent?.status ?? sent?.error?.message ?? "nothing"}, not with 2xx.`,
-        );
-    } else {
-      const listens = action.listens ?? this.#exploration.receiver.url;
-      await restart({ run: action.run, listens }).catch((error: Error) =>
-        Promise.reject(new CannotExplore(error.message)),
-      );
-    }
-    this.#wire.close();
-    this.#wire = this.#newWire();
+  #isSame(one: string, other: string): boolean {
+    const { ignore } = this.#exploration.always;
+    const [left, right] = [one, other].map((part) => stateOf(part, "{{token}}", ignore));
+    return left === right;
   }
 }
 
 function goneIn(runs: readonly Run[]): Violation | undefined {
   return runs.flatMap(({ violations }) => violations).find(({ kind }) => kind === "gone");
+}
+
+function keyOf({ source, sameAs }: StateClaim): string {
+  return JSON.stringify([source, sameAs]);
 }
 
 /** The token that is asked about, and how many effects of it are waited for. */
@@ -367,29 +369,6 @@ function wantedBy(claim: Claim, run: Run): [token: string, count: number] {
 
 function tokenOf({ token }: Extract<Claim, { token: string }>, run: Run): string {
   return token.replaceAll("{{token}}", run.token);
-}
-
-/** The sender has hung up, and the receiver works. */
-function isLeft(step: Step | undefined): boolean {
-  return step?.do === "lose" && step.hangUp !== "at-first-byte";
-}
-
-function isCloseToRestart(schedule: Schedule): boolean {
-  return schedule.some((step, at) => step.do === "restart" && isLeft(schedule[at - 1]));
-}
-
-type Part = { from: number; steps: Schedule };
-
-/** Between the restarts. */
-function partsOf(schedule: Schedule): Part[] {
-  const parts: Part[] = [];
-  let from = 0;
-  for (const [at, step] of schedule.entries()) {
-    if (step.do !== "restart") continue;
-    parts.push({ from, steps: schedule.slice(from, at) });
-    from = at + 1;
-  }
-  return [...parts, { from, steps: schedule.slice(from) }];
 }
 
 function withEnvironment(headers: Readonly<Record<string, string>>): Record<string, string> {

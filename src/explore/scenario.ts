@@ -4,7 +4,7 @@
  */
 
 import { stringify } from "yaml";
-import { claimsOf } from "./claims.ts";
+import { claimsOf, type Violation } from "./claims.ts";
 import type { Action, Exploration } from "./explore-file.ts";
 import { requestOf, scheduleTexts, type Schedule } from "./schedule.ts";
 
@@ -12,8 +12,7 @@ type Written = {
   exploration: Exploration;
   schedule: Schedule;
   isSigned: boolean;
-  /** What went wrong, in a sentence. */
-  text: string;
+  violations: readonly Violation[];
   seed: number;
   number: number;
   /** Its name, for the command that runs it. */
@@ -24,12 +23,13 @@ export function scenarioOf({
   exploration,
   schedule,
   isSigned,
-  text,
+  violations,
   seed,
   number,
   file,
 }: Written): string {
   const { url, restart, reset } = exploration.receiver;
+  const text = violations[0]?.text ?? "";
   const words = scheduleTexts(schedule, exploration);
   const stepsOf = (part: Schedule, token: string, texts: readonly string[]): object[] =>
     part.map((step, at) => {
@@ -71,10 +71,19 @@ export function scenarioOf({
     ...before,
     ...stepsOf(schedule, "{{token}}", words),
     ...(expected.length === 0 ? [] : [{ expect: expected }]),
+    ...(violations.some(({ kind }) => kind === "gone") ? stillThere(url) : []),
   ];
   const description = `${text} Found by hookyard explore with seed ${seed}, in schedule ${number}.`;
   const command = `${isSigned ? "HOOKYARD_SECRET=… " : ""}hookyard run ${file}`;
   return `# ${command}\n${stringify({ name: `${exploration.name}: ${text}`, description, steps }, { lineWidth: 0, aliasDuplicateObjects: false })}`;
+}
+
+/** A receiver may end after its last answer. */
+function stillThere(listens: string): object[] {
+  return [
+    { wait: "500ms" },
+    { command: { run: "exit 0", listens }, name: "The receiver is still there" },
+  ];
 }
 
 function actionStep(action: Action, receiver: string, name: string): object {

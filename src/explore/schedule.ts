@@ -5,7 +5,7 @@
 
 import { drawUnit } from "../domain/random.ts";
 import type { Exploration, Limit } from "./explore-file.ts";
-import type { RequestSpec } from "../receiver/request-spec.ts";
+import type { RequestSpec, WantedAnswers } from "../receiver/request-spec.ts";
 
 export type Step =
   | { do: "send"; message: number }
@@ -196,7 +196,7 @@ export function requestOf(
   schedule: Schedule,
   at: number,
   isSigned: boolean,
-): { spec: RequestSpec; answers: "2xx" | "no crash" | undefined } | null {
+): { spec: RequestSpec; answers: WantedAnswers | undefined } | null {
   const step = schedule[at];
   if (step === undefined || !("message" in step)) return null;
   const spec: RequestSpec = {
@@ -216,8 +216,10 @@ export function requestOf(
           ...spec,
           copies: step.copies,
           ...(step.apartMs > 0 ? { apartMs: step.apartMs } : {}),
+          tries: 3,
         },
-        answers: undefined,
+        // While it works for one, a receiver may refuse the others, such as with 503.
+        answers: always.answers ? "one 2xx" : undefined,
       };
     case "send": {
       const isFirst = !schedule
@@ -261,4 +263,27 @@ export function scheduleTexts(
       schedule.slice(0, at).some((one) => "message" in one && one.message === step.message);
     return stepText(step, exploration, isAgain);
   });
+}
+
+/** The sender has hung up, and the receiver works. */
+export function isLeft(step: Step | undefined): boolean {
+  return step?.do === "lose" && step.hangUp !== "at-first-byte";
+}
+
+export function isCloseToRestart(schedule: Schedule): boolean {
+  return schedule.some((step, at) => step.do === "restart" && isLeft(schedule[at - 1]));
+}
+
+type Part = { from: number; steps: Schedule };
+
+/** Between the restarts. */
+export function partsOf(schedule: Schedule): Part[] {
+  const parts: Part[] = [];
+  let from = 0;
+  for (const [at, step] of schedule.entries()) {
+    if (step.do !== "restart") continue;
+    parts.push({ from, steps: schedule.slice(from, at) });
+    from = at + 1;
+  }
+  return [...parts, { from, steps: schedule.slice(from) }];
 }

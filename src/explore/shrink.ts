@@ -12,10 +12,10 @@ type Shrunk = { schedule: Schedule; violations: Violation[]; runs: number };
 /** A smaller schedule has to fail so many times in a row. */
 const repeats = 3;
 /**
- * Effects that never come are waited for in every round. What comes later is found when the last is
- * confirmed.
+ * Effects that never come are waited for in every round: for a second, or twice as long as effects
+ * took here. What comes later is found when the last is confirmed.
  */
-const patienceMs = 1_000;
+const patienceMs = { atLeast: 1_000, atMost: 3_000 };
 
 /** Null when it does not fail every time, so that nothing could be shown. */
 export async function shrink(
@@ -39,11 +39,12 @@ export async function shrink(
 
   const [first] = await failing([schedule, ...withMoreCopies(schedule)]);
   if (first === undefined) return null;
+  const patience = Math.max(patienceMs.atLeast, 2 * runner.effectsMs);
   const accepted = [first];
   for (let current = first; ;) {
     const smaller = candidatesOf(current).filter((one) => isSmaller(one, current));
-    const [best] = (await failing(smaller, patienceMs)).toSorted((one, other) =>
-      compareWeights(weightOf(one), weightOf(other)),
+    const [best] = (await failing(smaller, Math.min(patience, patienceMs.atMost))).toSorted(
+      (one, other) => compareWeights(weightOf(one), weightOf(other)),
     );
     if (best === undefined) break;
     accepted.push(best);
@@ -64,6 +65,7 @@ async function confirmed(
   kind: Violation["kind"],
 ): Promise<Violation[] | null> {
   let last: Violation[] = [];
+  runner.forgetStates();
   for (let nth = 0; nth < repeats; nth += 1) {
     const [violations = []] = await runner.run([schedule]);
     if (!violations.some((one) => one.kind === kind)) return null;

@@ -7,7 +7,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { explore as searchSchedules, type Explored } from "../explore/explore.ts";
 import { readExploration, type Exploration } from "../explore/explore-file.ts";
-import { CannotExplore } from "../explore/runner.ts";
+import { CannotExplore } from "../explore/explored-receiver.ts";
 import { scenarioOf } from "../explore/scenario.ts";
 import { scheduleTexts } from "../explore/schedule.ts";
 import {
@@ -75,31 +75,28 @@ async function search({ file, out, runs, minutes, seed: given, json }: Flags): P
     printJson(null);
     return unsteady.length > 0 || gone !== null ? 1 : 0;
   }
-  const text = finding.violations[0]?.text ?? "";
-  const name = `${
-    exploration.name
-      .toLowerCase()
-      .replace(/[^a-z0-9]+/g, "-")
-      .replace(/^-|-$/g, "") || "explored"
-  }-seed-${seed}.yaml`;
-  const scenario = scenarioOf({
-    exploration: explored.exploration,
-    schedule: finding.schedule,
-    isSigned: variable !== "",
-    text,
-    seed,
-    number: finding.number,
-    file: name,
-  });
   print(`\n${paint.bad(`✗ ${finding.violations.map((one) => shown(one.text)).join(" ")}`)}`);
   const lines = scheduleTexts(finding.schedule, exploration);
   for (const [index, line] of lines.entries()) print(`  ${index + 1}. ${shown(line)}`);
-  const path = join(out, name);
-  await mkdir(out, { recursive: true })
-    .then(() => writeFile(path, scenario))
-    .catch((error: Error) =>
-      Promise.reject(new CannotExplore(`${path} cannot be written: ${error.message}`)),
-    );
+  const path = await writeScenario({
+    out,
+    name: `${
+      exploration.name
+        .toLowerCase()
+        .replace(/[^a-z0-9]+/g, "-")
+        .replace(/^-|-$/g, "") || "explored"
+    }-seed-${seed}`,
+    contentFor: (name) =>
+      scenarioOf({
+        exploration: explored.exploration,
+        schedule: finding.schedule,
+        isSigned: variable !== "",
+        violations: finding.violations,
+        seed,
+        number: finding.number,
+        file: name,
+      }),
+  });
   printJson({
     number: finding.number,
     violations: finding.violations.map((one) => one.text),
@@ -108,6 +105,35 @@ async function search({ file, out, runs, minutes, seed: given, json }: Flags): P
   });
   print(`\nWritten: ${path}  ${paint.faint(`hookyard run ${path} shows it again.`)}`);
   return 1;
+}
+
+/** Beside what earlier searches have found, which is kept as a test. Returns its path. */
+async function writeScenario({
+  out,
+  name,
+  contentFor,
+}: {
+  out: string;
+  name: string;
+  contentFor: (file: string) => string;
+}): Promise<string> {
+  const cannotWrite = (path: string, error: unknown): Error =>
+    new CannotExplore(`${path} cannot be written: ${(error as Error).message}`, { cause: error });
+  await mkdir(out, { recursive: true }).catch((error: unknown) =>
+    Promise.reject(cannotWrite(out, error)),
+  );
+  for (let nth = 1; ; nth += 1) {
+    const file = `${name}${nth === 1 ? "" : `-${nth}`}.yaml`;
+    const path = join(out, file);
+    const content = contentFor(file);
+    try {
+      if ((await readFile(path, "utf8").catch(() => null)) !== content)
+        await writeFile(path, content, { flag: "wx" });
+      return path;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw cannotWrite(path, error);
+    }
+  }
 }
 
 async function read(file: string): Promise<Exploration> {

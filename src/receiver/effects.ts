@@ -137,6 +137,9 @@ function withoutArrays(value: Json): Json {
   );
 }
 
+/** The receiver works, and its list has become too long to be read. */
+export class EffectsTooLarge extends Error {}
+
 /** Rejects with a sentence for the user when there is no such answer. */
 export async function askEffects(source: EffectsSource): Promise<string> {
   return "url" in source ? askUrl(source.url) : askCommand(source.command);
@@ -170,7 +173,9 @@ async function askUrl(url: string): Promise<string> {
     });
   }
   if (length > maxAnswer)
-    throw new Error(`${shown} answered with more than 4 MB when it was asked for effects.`);
+    throw new EffectsTooLarge(
+      `${shown} answered with more than 4 MB when it was asked for effects.`,
+    );
   return Buffer.concat(chunks).toString("utf8");
 }
 
@@ -201,6 +206,8 @@ function askCommand(command: string): Promise<string> {
       { timeout: answerMs, maxBuffer: maxAnswer, encoding: "utf8" },
       (error, output, complaint) => {
         if (error === null) resolve(output);
+        else if ("code" in error && String(error.code) === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER")
+          reject(new EffectsTooLarge(`The command for effects printed more than 4 MB: ${command}`));
         else {
           const [reason = ""] = complaint.trim().split("\n");
           const how =

@@ -24,6 +24,10 @@ export const hangUps = [
 ] as const;
 export type HangUpManner = (typeof hangUps)[number];
 
+/** What the answers have to be. */
+export const wantedAnswers = ["2xx", "one 2xx", "refused", "no crash"] as const;
+export type WantedAnswers = (typeof wantedAnswers)[number];
+
 export type RequestSpec = {
   method?: string | undefined;
   headers?: Readonly<Record<string, string>> | undefined;

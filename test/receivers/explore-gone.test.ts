@@ -1,11 +1,16 @@
 /** Searches against a receiver that an order of events ends. */
 
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, test, type TestContext } from "vitest";
 import { explore, type Explored } from "../../src/explore/explore.ts";
 import { readExploration } from "../../src/explore/explore-file.ts";
+import { scenarioOf } from "../../src/explore/scenario.ts";
+import { runInProcess } from "../support/in-process.ts";
 
 /**
  * An order that is refunded already ends it, one that is late after its answer, and what it has done
@@ -13,7 +18,7 @@ import { readExploration } from "../../src/explore/explore-file.ts";
  */
 async function startFragile(
   { onTestFinished }: TestContext,
-  { isWatched = false, isLate = false } = {},
+  { isWatched = false, isLate = false, isRight = false } = {},
 ) {
   const rows: string[] = [];
   const refunded = new Set<string>();
@@ -22,7 +27,7 @@ async function startFragile(
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const { messageId, userId, event } = JSON.parse(Buffer.concat(chunks).toString());
-    const isFatal = event === "Ordered" && refunded.has(userId);
+    const isFatal = event === "Ordered" && refunded.has(userId) && !isRight;
     if (isFatal && !isLate) return end(request.socket);
     if (event === "Refunded") refunded.add(userId);
     if (!rows.includes(messageId)) rows.push(messageId);
@@ -83,6 +88,20 @@ explore:
   return explore({ exploration, secret: null, seed: 1, runs: 100, minutes: 2 });
 }
 
+function scenarioFor({ exploration, finding }: Explored): string {
+  const { schedule = [], violations = [], number = 0 } = finding ?? {};
+  const about = { exploration, schedule, violations, number };
+  return scenarioOf({ ...about, isSigned: false, seed: 1, file: "found.yaml" });
+}
+
+function run({ onTestFinished }: TestContext, scenario: string) {
+  const folder = mkdtempSync(join(tmpdir(), "hookyard-gone-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "found.yaml");
+  writeFileSync(file, scenario);
+  return runInProcess(["run", file]);
+}
+
 describe.concurrent("an order that ends the receiver is found", () => {
   const found = {
     finding: { violations: [{ kind: "gone" }], schedule: [{ message: 2 }, { message: 1 }] },
@@ -99,7 +118,19 @@ describe.concurrent("an order that ends the receiver is found", () => {
   test("where it answers before it ends, and its effects are elsewhere", async (context) => {
     const fragile = await startFragile(context, { isLate: true });
     const supervisor = await startSupervisor(context, fragile);
-    expect(await search(fragile.url, supervisor)).toMatchObject(found);
+    const explored = await search(fragile.url, supervisor);
+    expect(explored).toMatchObject(found);
+    const written = scenarioFor(explored);
+    await fragile.startAgain();
+    const ended = await run(context, written);
+    expect(ended.out).toMatch(/The receiver is still there[^]*nothing listens at/);
+    expect(ended.code).toBe(1);
+    const right = await startFragile(context, { isRight: true });
+    const { effects } = await startSupervisor(context, right);
+    const mended = written
+      .replaceAll(fragile.url, right.url)
+      .replaceAll(supervisor.effects, effects);
+    expect(await run(context, mended)).toMatchObject({ code: 0 });
   });
 
   test("where something watches it", async (context) => {

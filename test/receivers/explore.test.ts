@@ -106,7 +106,7 @@ async function search(
       exploration: explored.exploration,
       schedule,
       isSigned: true,
-      text: violations[0]?.text ?? "",
+      violations,
       seed,
       number,
       file: "found.yaml",

@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { members } from "./members.ts";
 import { everyStep, name, oneOf, text, whole } from "./setup-schema.ts";
-import { hangUps, signatures } from "../../receiver/request-spec.ts";
+import { hangUps, signatures, wantedAnswers } from "../../receiver/request-spec.ts";
 
 const url = z.url({ protocol: /^https?$/, error: "a full http or https URL" });
 
@@ -47,10 +47,10 @@ const request = members({
   tries: whole(1, 10)
     .optional()
     .describe("So many times in all while it is answered 5xx, 408 or 429, or not at all."),
-  answers: oneOf(["2xx", "refused", "no crash"])
+  answers: oneOf(wantedAnswers)
     .optional()
     .describe(
-      "What each answer has to be: 2xx, anything but 2xx, or anything but a server error or no answer within 5 s.",
+      "What each answer has to be: 2xx, anything but 2xx, or anything but a server error or no answer within 5 s. one 2xx: at least one of the copies is answered 2xx.",
     ),
 });
 

@@ -2,7 +2,8 @@
 
 import { randomBytes } from "node:crypto";
 import { createTrust } from "../../engine/deliver/dial.ts";
-import { isAccepted, isCrash, saidYes, deliverRequest, type Sent } from "../../receiver/request.ts";
+import { wrongAnswer } from "../../receiver/answers.ts";
+import { deliverRequest, type Sent } from "../../receiver/request.ts";
 import { restart } from "../../receiver/restart.ts";
 import { createWire, type Wire } from "../../receiver/wire.ts";
 import type { CommandStep, RequestStep } from "../file/request-schema.ts";
@@ -54,12 +55,7 @@ export class Requests {
     const outcome = [...Map.groupBy(sent, answerOf)]
       .map(([answer, those]) => (those.length === 1 ? answer : `${those.length} × ${answer}`))
       .join(", ");
-    const isWanted = {
-      "2xx": isAccepted,
-      refused: (one: Sent) => !saidYes(one),
-      "no crash": (one: Sent) => !isCrash(one),
-    };
-    const wrong = answers === undefined ? undefined : sent.find((one) => !isWanted[answers](one));
+    const wrong = answers === undefined ? undefined : wrongAnswer(sent, answers);
     const problem =
       wrong === undefined
         ? null

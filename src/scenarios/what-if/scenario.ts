@@ -161,18 +161,32 @@ const windowName = (place: number): string =>
   place === 0 ? "as-recorded" : `as-recorded-${place + 1}`;
 
 type Window = {
-  /** From the start of each round to that of the next. */
+  /** From the start of each round to when the next was due. */
   delays: number[];
 };
 
+type Round = { at: number; dueAt: number };
+
+/** That somebody asked for. `dueAt`: of the round that waited; null where it opens a window. */
+type Retry = { at: number; dueAt: number | null };
+
+function retryOf({ transitions }: Recorded["delivery"], place: number): Retry | null {
+  const [before, transition] = [transitions[place - 1], transitions[place]];
+  if (before === undefined || transition?.state !== "queued") return null;
+  const at = Date.parse(transition.at);
+  if (isSettled(before.state)) return { at, dueAt: null };
+  return transition.reason === "retry_now" && before.nextAttemptAt !== null
+    ? { at, dueAt: Date.parse(before.nextAttemptAt) }
+    : null;
+}
+
 /** The rounds of each retry window as they came, then those that were planned. */
 function windowsOf({ delivery, profile, seed, jitter }: Recorded): Window[] {
-  const opened = delivery.transitions.flatMap(({ at, state }, place, all) => {
-    const before = all[place - 1];
-    return state === "queued" && before !== undefined && isSettled(before.state)
-      ? [Date.parse(at)]
-      : [];
-  });
+  const retries = [...delivery.transitions.keys()].flatMap(
+    (place) => retryOf(delivery, place) ?? [],
+  );
+  const opened = retries.filter(({ dueAt }) => dueAt === null).map(({ at }) => at);
+  const early = retries.filter((retry): retry is Round => retry.dueAt !== null);
   const starts = new Map<number, number>();
   for (const { round, startedAt } of delivery.attempts)
     starts.set(round, Math.min(Date.parse(startedAt), starts.get(round) ?? Infinity));
@@ -181,19 +195,25 @@ function windowsOf({ delivery, profile, seed, jitter }: Recorded): Window[] {
     const until = opened[place] ?? Infinity;
     const own = all.filter((at) => at >= (openedAt ?? -Infinity) && at < until);
     const first = own[0] ?? openedAt ?? Date.parse(delivery.createdAt);
-    // Rounds after the first are due at a whole second, and start some milliseconds later.
-    const times = [first, ...own.slice(1).map((at) => Math.round(at / 1000) * 1000)];
+    const rounds = own.slice(1).map((at, index): Round => {
+      const asked = early.findIndex((one) => one.at >= (own[index] ?? at) && one.at <= at);
+      if (asked !== -1) return early.splice(0, asked + 1).at(-1) as Round;
+      // They are due at a whole second, and start some milliseconds later.
+      const dueAt = Math.round(at / 1000) * 1000;
+      return { at: dueAt, dueAt };
+    });
     const planned = plannedRounds({
       profile,
       seed,
       jitter,
       sequence: deliveryIds.parse(delivery.id) ?? 0,
-      round: times.length,
-      roundStartedAt: times.at(-1) ?? first,
+      round: rounds.length + 1,
+      roundStartedAt: rounds.at(-1)?.at ?? first,
       firstAttemptAt: first,
     });
-    const rounds = [...times, ...planned];
-    return { delays: rounds.slice(1).map((at, index) => at - (rounds[index] ?? at)) };
+    const dues = [...rounds.map(({ dueAt }) => dueAt), ...planned];
+    const from = [first, ...rounds.map(({ at }) => at), ...planned];
+    return { delays: dues.map((dueAt, index) => Math.max(0, dueAt - (from[index] ?? dueAt))) };
   });
 }
 
@@ -264,19 +284,18 @@ function stepsOf(recorded: Recorded, destination: string): Step[] {
   const steps: Step[] = sending(message, isMapped(recorded) ? null : delivery.payload);
   let at = startedAt;
   let window = 0;
-  for (const [place, { at: time, state, reason }] of delivery.transitions.entries()) {
-    const before = delivery.transitions[place - 1];
-    const opens = state === "queued" && before !== undefined && isSettled(before.state);
-    if (!opens && reason !== "cancelled") continue;
+  for (const [place, { at: time, reason }] of delivery.transitions.entries()) {
+    const retry = retryOf(delivery, place);
+    if (retry === null && reason !== "cancelled") continue;
     const doneAt = Date.parse(time);
     if (doneAt > at) steps.push({ advance: formatDuration(doneAt - at) });
     at = Math.max(at, doneAt);
-    if (!opens) steps.push({ cancel: of });
-    else {
+    if (retry?.dueAt === null) {
       window += 1;
       const retryProfile = windowName(window);
-      steps.push({ change: { destinations: { [destination]: { retryProfile } } } }, { retry: of });
+      steps.push({ change: { destinations: { [destination]: { retryProfile } } } });
     }
+    steps.push(retry === null ? { cancel: of } : { retry: of });
   }
   // What is not over in the record is compared as it stands now.
   if (isSettled(delivery.state)) steps.push({ advance: "idle" });

@@ -248,6 +248,29 @@ describe("what if an attempt had been answered differently", () => {
     expect((await ask(await messageOf("A"), 1, { status: 200 })).whatIf.state).toBe("delivered");
   });
 
+  test("repeats a retry that somebody asked for before the round was due", async () => {
+    await destinationAt({ billing: [{ do: "answer", status: 503, times: 3 }, { do: "answer" }] });
+    await call("clock.advance", { byMs: 400 });
+    await send("A");
+    const [waiting] = (await messageOf("A")).deliveries;
+    await call("deliveries.retry", { id: waiting?.id ?? "" });
+    await call("pipeline.settle", {});
+    const stillWaiting = await ask(await messageOf("A"), 2, { status: 400 });
+    expect(results(stillWaiting.whatIf)).toEqual(["1 billing 503", "2 billing 400"]);
+    await call("clock.advance", { to: "idle" });
+    const { asItWas, whatIf, notes } = await ask(await messageOf("A"), 3, { status: 500 });
+    expect(results(whatIf)).toEqual([
+      "1 billing 503",
+      "2 billing 503",
+      "3 billing 500",
+      "4 billing 200",
+    ]);
+    expect(whatIf.attempts.map(({ startedAt }) => startedAt)).toEqual(
+      asItWas.attempts.map(({ startedAt }) => startedAt),
+    );
+    expect(notes).toHaveLength(1);
+  });
+
   test("works for a delete message, one of an audience, and a destination that is gone", async () => {
     const { destination } = await destinationAt({
       billing: [{ do: "answer", status: 503, match: { type: "delete" } }, { do: "answer" }],

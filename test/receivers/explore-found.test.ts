@@ -1,0 +1,96 @@
+/** What `hookyard explore` writes of what it found. */
+
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { expect, onTestFinished, test } from "vitest";
+import { readExploration } from "../../src/explore/explore-file.ts";
+import { Runner } from "../../src/explore/runner.ts";
+import type { Step } from "../../src/explore/schedule.ts";
+import { shrink } from "../../src/explore/shrink.ts";
+import { runInProcess } from "../support/in-process.ts";
+
+/** With one of two bugs about the copy of a message. */
+async function startWrong(bug: { is: "counts a copy" | "refuses a copy" }): Promise<string> {
+  const rows: string[] = [];
+  const server = createServer(async (request, response) => {
+    if (request.url === "/rows") return void response.end(rows.join("\n"));
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const { messageId } = JSON.parse(Buffer.concat(chunks).toString()) as { messageId: string };
+    const isCopy = rows.includes(messageId);
+    if (!isCopy || bug.is === "counts a copy") rows.push(messageId);
+    response.writeHead(isCopy && bug.is === "refuses a copy" ? 500 : 204).end();
+  });
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test("a second search keeps the test of another bug, and writes the same one once", async () => {
+  const out = mkdtempSync(join(tmpdir(), "hookyard-explore-"));
+  onTestFinished(() => rmSync(out, { recursive: true }));
+  const bug: { is: "counts a copy" | "refuses a copy" } = { is: "counts a copy" };
+  const origin = await startWrong(bug);
+  const file = join(out, "search.yaml");
+  writeFileSync(
+    file,
+    `name: Rows
+explore:
+  receiver: { url: ${origin}/, effects: ${origin}/rows }
+  messages: [{ type: track, event: A }]
+  vary: { together: 0, lostAnswers: 0, delays: [] }
+`,
+  );
+  const written = async (): Promise<string | undefined> => {
+    const ended = await runInProcess(["explore", file, "--out", out]);
+    expect(ended.code, ended.err).toBe(1);
+    return /^Written: (\S+)/m.exec(ended.out)?.[1];
+  };
+  expect(await written()).toBe(join(out, "rows-seed-1.yaml"));
+  const first = readFileSync(join(out, "rows-seed-1.yaml"), "utf8");
+  bug.is = "refuses a copy";
+  expect(await written()).toBe(join(out, "rows-seed-1-2.yaml"));
+  expect(await written()).toBe(join(out, "rows-seed-1-2.yaml"));
+  expect(readdirSync(out).toSorted()).toEqual([
+    "rows-seed-1-2.yaml",
+    "rows-seed-1.yaml",
+    "search.yaml",
+  ]);
+  expect(readFileSync(join(out, "rows-seed-1.yaml"), "utf8")).toBe(first);
+  expect(readFileSync(join(out, "rows-seed-1-2.yaml"), "utf8")).toMatch(
+    /^# hookyard run rows-seed-1-2\.yaml\n.*was answered 500/,
+  );
+});
+
+test("a schedule is made smaller also where effects take longer than a second", async () => {
+  const rows: string[] = [];
+  const server = createServer(async (request, response) => {
+    if (request.url === "/rows") return void response.end(rows.join("\n"));
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const { messageId } = JSON.parse(Buffer.concat(chunks).toString()) as { messageId: string };
+    response.writeHead(202).end();
+    await wait(1_200);
+    rows.push(messageId);
+  });
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const exploration = readExploration(`name: Slow
+explore:
+  receiver: { url: ${origin}/, effects: ${origin}/rows }
+  messages: [{ type: track, event: A }, { type: track, event: B }, { type: track, event: C }]
+  vary: { together: 0, lostAnswers: 0, delays: [] }
+`);
+  if ("problems" in exploration) throw new Error(JSON.stringify(exploration.problems));
+  const runner = new Runner(exploration, null);
+  onTestFinished(() => runner.close());
+  const send = (message: number): Step => ({ do: "send", message });
+  expect(await runner.run([[send(0)]])).toEqual([[]]);
+  const shrunk = await shrink(runner, [send(0), send(1), send(0), send(2)], "twice");
+  expect(shrunk?.schedule).toEqual([send(0), send(0)]);
+});

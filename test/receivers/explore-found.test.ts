@@ -64,6 +64,13 @@ explore:
   expect(readFileSync(join(out, "rows-seed-1-2.yaml"), "utf8")).toMatch(
     /^# hookyard run rows-seed-1-2\.yaml\n.*was answered 500/,
   );
+
+  // What was found is said also where it cannot be written.
+  expect(await runInProcess(["explore", file, "--out", file])).toMatchObject({
+    code: 2,
+    out: expect.stringMatching(/✗ .*was answered 500[^]*\n {2}1\. /),
+    err: expect.stringContaining("search.yaml cannot be written: EEXIST"),
+  });
 });
 
 test("a schedule is made smaller also where effects take longer than a second", async () => {

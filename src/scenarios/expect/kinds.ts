@@ -65,14 +65,16 @@ function messageLabel({ details, ordinal }: SeenMessage): string {
 
 export function choosesDelivery(of: DeliveryChoice | undefined, delivery: SeenDelivery): boolean {
   return (
-    choosesMessage(of, delivery.message) &&
+    delivery.messages.some((message) => choosesMessage(of, message)) &&
     isOneOf(of?.destination, delivery.destination) &&
     isOneOf(of?.state, delivery.state)
   );
 }
 
-function deliveryLabel(delivery: SeenDelivery): string {
-  return `${messageLabel(delivery.message)} → ${delivery.destination}`;
+/** Of a batch: `track Order Completed · u_4 · message-4 and 2 more → Orders` */
+function deliveryLabel({ message, messages, destination }: SeenDelivery): string {
+  const more = messages.length > 1 ? ` and ${messages.length - 1} more` : "";
+  return `${messageLabel(message)}${more} → ${destination}`;
 }
 
 export const deliveries: Kind<DeliveriesClaim, SeenDelivery> = {
@@ -155,7 +157,7 @@ export const messages: Kind<MessagesClaim, SeenMessage> = {
   label: messageLabel,
   behind: (message, { deliveries }) =>
     deliveries
-      .filter((delivery) => delivery.message.ordinal === message.ordinal)
+      .filter(({ messages }) => messages.some(({ ordinal }) => ordinal === message.ordinal))
       .flatMap(({ attempts }) => attempts),
   idOf: ({ ordinal }) => String(ordinal),
   versionOf: ({ version }) => version,
@@ -223,7 +225,7 @@ export const requests: Kind<RequestsClaim, SeenRequest> = {
   },
   behind: ({ endpoint, message }, { deliveries }) =>
     deliveries
-      .filter((delivery) => message !== null && delivery.message.ordinal === message.ordinal)
+      .filter(({ messages }) => messages.some(({ ordinal }) => ordinal === message?.ordinal))
       .flatMap(({ attempts }) => attempts.filter(({ webhook }) => webhook === endpoint)),
   idOf: ({ details }) => details.id,
   versionOf: () => 0,
@@ -281,7 +283,9 @@ export const audiences: Kind<AudiencesClaim, SeenAudience> = {
   countOf: () => 1,
   label: ({ name }) => `the audience ${name}`,
   behind: ({ name }, { deliveries }) =>
-    deliveries.filter(({ message }) => message.source === name).flatMap(({ attempts }) => attempts),
+    deliveries
+      .filter(({ messages }) => messages.some(({ source }) => source === name))
+      .flatMap(({ attempts }) => attempts),
   idOf: ({ name }) => name,
   versionOf: ({ notices }) => notices.length,
 };

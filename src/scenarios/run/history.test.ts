@@ -80,6 +80,38 @@ test("a body that is not recorded whole is not judged", async () => {
   ]);
 });
 
+test("a batch is one delivery, which each of its messages selects", async () => {
+  const hookyard = await starting({
+    endpoints: { R: [{ status: 503 }, { status: 200 }] },
+    destinations: {
+      Orders: {
+        mappings: [{ endpoint: "R", trigger: 'type = "track"', batch: { size: 10, wait: "5s" } }],
+      },
+    },
+  });
+  await hookyard.send({ ...bought, messageId: "m_1" });
+  await hookyard.advance("2s");
+  await hookyard.send({ ...bought, userId: "bob", messageId: "m_2" });
+  await hookyard.advance("3s");
+  await hookyard.expect([
+    { deliveries: { of: { destination: "Orders" }, count: 1, attempts: 1, state: "waiting" } },
+    { deliveries: { of: { messageId: "m_1" }, count: 1 } },
+    { deliveries: { of: { userId: "bob" }, count: 1 } },
+    { attempts: { count: 1, results: [503], at: ["5s"] } },
+    { messages: { count: 2, state: "waiting" } },
+    { deliveries: { of: { userId: "bob", state: "delivered" }, never: true, within: "4s" } },
+  ]);
+  await expect(hookyard.expect({ deliveries: { state: "delivered" } })).rejects.toThrow(
+    "track Bought · ada · m_1 and 1 more → Orders",
+  );
+  await hookyard.retry({ destination: "Orders" });
+  await hookyard.expect([
+    { deliveries: { count: 1, state: "delivered", took: "6s" } },
+    { attempts: { count: 2, results: [503, 200] } },
+    { messages: { of: { messageId: ["m_1", "m_2"] }, state: "delivered" } },
+  ]);
+});
+
 test.each(["identify", "track", "both"] as const)(
   "an audience whose values are sent as %s counts each change of a user once",
   async (audienceCalls) => {

@@ -31,7 +31,10 @@ type DeliveryVersion = {
   nextAttemptAt: number | null;
 };
 export type SeenDelivery = DeliveryVersion & {
+  /** The first of its messages. */
   message: SeenMessage;
+  /** Of a batch, several. */
+  messages: SeenMessage[];
   destination: string;
   details: DeliveryDetailsAnswer;
   /**
@@ -190,10 +193,9 @@ export function createHistoryReader(
     const { now, nextDueAt } = await pipeline.call("clock.get", {});
     const messages = await readMessages();
     const audiences = await readAudiences(pipeline, names.audiences(), messages);
-    const deliveries = messages.flatMap((message) =>
-      message.details.deliveries.map((details) => seenDelivery(message, details, names)),
-    );
-    for (const { message, versions } of deliveries) message.version += versions.length;
+    const deliveries = deliveriesOf(messages, names);
+    for (const { messages: own, versions } of deliveries)
+      for (const message of own) message.version += versions.length;
     return {
       now: Date.parse(now),
       nextDueAt: nextDueAt === null ? null : Date.parse(nextDueAt),
@@ -234,6 +236,28 @@ async function requestsAt(
   }
 }
 
+/** Each message of a batch shows the same delivery. */
+function deliveriesOf(messages: readonly SeenMessage[], names: Names): SeenDelivery[] {
+  const deliveries = new Map<string, SeenDelivery>();
+  for (const message of messages) {
+    for (const details of message.details.deliveries) {
+      const known = deliveries.get(details.id);
+      if (known === undefined) deliveries.set(details.id, seenDelivery(message, details, names));
+      else known.messages.push(message);
+    }
+  }
+  return [...deliveries.values()];
+}
+
+/** By the ordinals of their messages. */
+export function byMessage(deliveries: readonly SeenDelivery[]): Map<number, SeenDelivery[]> {
+  const found = new Map<number, SeenDelivery[]>();
+  for (const delivery of deliveries)
+    for (const { ordinal } of delivery.messages)
+      found.set(ordinal, [...(found.get(ordinal) ?? []), delivery]);
+  return found;
+}
+
 function seenDelivery(
   message: SeenMessage,
   details: DeliveryDetailsAnswer,
@@ -248,6 +272,7 @@ function seenDelivery(
     reason: details.reason,
     nextAttemptAt: timeOrNull(details.nextAttemptAt),
     message,
+    messages: [message],
     destination: names.destination(details.destinationId),
     details,
     versions,
@@ -335,12 +360,13 @@ export function asOf(history: History, moment: number): History {
           {
             ...delivery,
             ...last,
+            messages: delivery.messages.filter(({ at }) => at <= moment),
             versions,
             attempts: delivery.attempts.filter(({ endedAt }) => endedAt <= moment),
           },
         ];
   });
-  const states = Map.groupBy(deliveries, ({ message }) => message.ordinal);
+  const states = byMessage(deliveries);
   return {
     now: moment,
     nextDueAt: null,

@@ -80,6 +80,21 @@ test("a body that is not recorded whole is not judged", async () => {
   ]);
 });
 
+test("a delivery is delivered at its first success, whatever another webhook takes", async () => {
+  const hookyard = await starting({
+    endpoints: { A: [{ status: 200 }], B: [{ do: "hang" }], C: [{ delay: "2s" }] },
+    destinations: {
+      D: { webhooks: [{ endpoint: "B" }, { endpoint: "C" }, { endpoint: "A" }] },
+    },
+  });
+  await hookyard.send([bought, bought]);
+  await hookyard.advance("1m");
+  await hookyard.expect([
+    { deliveries: { count: 2, state: "delivered", took: "0s", attempts: 3 } },
+    { attempts: { of: { webhook: "B" }, count: 2, at: [{ atMost: "5s" }] } },
+  ]);
+});
+
 test("a batch is one delivery, which each of its messages selects", async () => {
   const hookyard = await starting({
     endpoints: { R: [{ status: 503 }, { status: 200 }] },

@@ -303,8 +303,8 @@ function inOrder(one: SeenAttempt, other: SeenAttempt): number {
 }
 
 /**
- * An attempt's start is the record of `sending`, and the attempt that succeeded is the record of
- * `delivered`.
+ * An attempt's start is the record of `sending`, and the attempt that succeeded first is the record
+ * of `delivered`: those at other webhooks may go on.
  */
 function versionsOf(
   details: DeliveryDetailsAnswer,
@@ -321,10 +321,15 @@ function versionsOf(
     reason,
     nextAttemptAt,
   });
-  const first = attempts.find(({ details: { outcome } }) => outcome === "success");
+  const [first] = attempts
+    .filter(({ details: { outcome } }) => outcome === "success")
+    .toSorted((one, other) => one.endedAt - other.endedAt);
+  const deliveredAt = first?.endedAt ?? Infinity;
   const changes: { rank: number; version: DeliveryVersion }[] = [
     { rank: 0, version: version(Date.parse(details.createdAt), "queued", null) },
-    ...attempts.map(({ at }) => ({ rank: 1, version: version(at, "sending", null) })),
+    ...attempts
+      .filter(({ at }) => at <= deliveredAt)
+      .map(({ at }) => ({ rank: 1, version: version(at, "sending", null) })),
     ...details.transitions.map(({ at, state, reason, nextAttemptAt }) => ({
       rank: 2,
       version: version(Date.parse(at), state, reason, timeOrNull(nextAttemptAt)),

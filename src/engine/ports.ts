@@ -465,7 +465,8 @@ export type QueryStore = {
     limit: number,
     after: DuePlace | null,
   ): Page<DeliverySummary, DuePlace>;
-  deliveryDetails(id: DeliveryId): DeliveryDetails | null;
+  /** With at most so many attempts; as many as an answer shows where it is left out. */
+  deliveryDetails(id: DeliveryId, attempts?: number): DeliveryDetails | null;
   attempt(delivery: DeliveryId, id: AttemptId): RecordedAttemptDetails | null;
   /** How many deliveries each destination has in each state. */
   deliveriesByDestination(): Map<DestinationId, Partial<Record<DeliveryState, number>>>;

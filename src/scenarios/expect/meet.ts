@@ -9,7 +9,8 @@ import { askEffects, stableEffects, type EffectsSource } from "../../receiver/ef
 import { partAbout, stateOf } from "../../receiver/state.ts";
 import type { EffectsClaim, Expectation, Subject } from "../file/expectation-schema.ts";
 import { isWithin, rangeText, type Range } from "../file/matcher.ts";
-import { asOf, byMessage, momentsOf, type History } from "../run/history.ts";
+import { byMessage } from "../run/deliveries.ts";
+import { asOf, momentsOf, type History } from "../run/history.ts";
 import type { Session } from "../run/session.ts";
 import { audiences, deliveries, messages, requests, attempts } from "./kinds.ts";
 import { judgeClock, fitting, judge, neverVerdict, type Counted, type Verdict } from "./judge.ts";

@@ -50,6 +50,45 @@ test("attempts are seen with all bytes, also where an answer has no room for the
   ]);
 });
 
+test("more than a thousand attempts or requests are all seen, or not judged", async () => {
+  const failing = [{ status: 503 }];
+  const everySecond = { first: "1s", factor: 1, cap: "1s" };
+  const hookyard = await starting({
+    sources: { Shop: {}, App: {} },
+    retryProfiles: {
+      often: { delays: everySecond, window: "505s" },
+      longer: { delays: everySecond, window: "1005s" },
+    },
+    endpoints: { R1: failing, R2: failing, R3: failing },
+    destinations: {
+      A: { sources: ["Shop"], webhooks: [{ endpoint: "R1" }], retryProfile: "often" },
+      B: { sources: ["Shop"], webhooks: [{ endpoint: "R2" }], retryProfile: "often" },
+      C: { sources: ["App"], webhooks: [{ endpoint: "R3" }], retryProfile: "longer" },
+    },
+  });
+  await hookyard.send({ ...bought, messageId: "m_1" }, { from: "Shop" });
+  await hookyard.send({ ...bought, messageId: "m_2" }, { from: "App" });
+  await hookyard.advance("idle");
+  await hookyard.expect([
+    { deliveries: { of: { messageId: "m_1" }, count: 2, rounds: 506, attempts: 506 } },
+    { attempts: { of: { messageId: "m_1" }, results: ["503 x506"] } },
+    { deliveries: { of: { messageId: "m_2" }, state: "expired" } },
+    { requests: { of: { endpoint: ["R1", "R2"] }, count: 1012 } },
+    { requests: { of: { endpoint: "R1", userId: "bob" }, never: true } },
+  ]);
+  const lost = /The message m_2 has 1006 attempts, and only the newest \d+ are listed\./;
+  await expect(hookyard.expect({ deliveries: { attempts: 506 } })).rejects.toThrow(lost);
+  await expect(hookyard.expect({ attempts: { result: 503 } })).rejects.toThrow(lost);
+  const dropped = "The endpoint R3 received 1006 requests and kept only the newest 1000.";
+  await expect(hookyard.expect({ requests: { answered: 503 } })).rejects.toThrow(dropped);
+  await expect(
+    hookyard.expect({ requests: { of: { endpoint: ["R1", "R3"] }, never: true } }),
+  ).rejects.toThrow(dropped);
+  await expect(
+    hookyard.expect({ requests: { of: { endpoint: "R1", userId: "bob" } } }),
+  ).rejects.toThrow("of 2018 requests, none was selected");
+});
+
 test("a body that is not recorded whole is not judged", async () => {
   const hookyard = await starting({
     endpoints: { R: [{ status: 200, body: JSON.stringify({ text: large(70_000) }) }] },

@@ -214,8 +214,8 @@ export type DeliveryStore = {
    */
   requeueInterrupted(now: number, maxMessages?: number): number;
   /**
-   * Overdue deliveries, spread over the time after `now` in the order in which they were due: up to
-   * `limit` of them, after the first `place`. Returns how many.
+   * Overdue deliveries, spread over the time after `now` in the order in which they were due, each
+   * within its window: up to `limit` of them, after the first `place`. Returns how many.
    */
   spreadOverdue(
     now: number,
@@ -223,6 +223,7 @@ export type DeliveryStore = {
     atMostMs: number,
     place?: number,
     limit?: number,
+    windowOf?: (destination: DestinationId) => number,
   ): number;
   /**
    * Waiting deliveries of a disabled destination whose window is over, oldest first, until they

@@ -50,6 +50,26 @@ test("attempts are seen with all bytes, also where an answer has no room for the
   ]);
 });
 
+test("the answer to a request is seen from its time on", async () => {
+  const hookyard = await starting({
+    endpoints: { R: [{ status: 200, delay: "3s" }] },
+    destinations: { D: { webhooks: [{ endpoint: "R" }] } },
+  });
+  await hookyard.send(bought);
+  await hookyard.advance("10s");
+  await hookyard.expect([
+    { requests: { count: 1, within: "0s" } },
+    { requests: { answered: 200, never: true, within: "2s" } },
+    { requests: { answered: 200, within: "3s" } },
+  ]);
+  await expect(hookyard.expect({ requests: { answered: 200, within: "2s" } })).rejects.toThrow(
+    "answered answer, not answered 200",
+  );
+  await expect(
+    hookyard.expect({ requests: { answered: 200, never: true, within: "3s" } }),
+  ).rejects.toThrow("this one, not none");
+});
+
 test("more than a thousand attempts or requests are all seen, or not judged", async () => {
   const failing = [{ status: 503 }];
   const everySecond = { first: "1s", factor: 1, cap: "1s" };

@@ -33,6 +33,8 @@ export type SeenMessage = {
 
 export type SeenRequest = {
   at: number;
+  /** The time of its arrival, where there is no answer. */
+  answeredAt: number;
   endpoint: string;
   message: SeenMessage | null;
   details: ReceivedRequestAnswer;
@@ -166,7 +168,9 @@ export function createHistoryReader(
       if (dropped > 0) lost.set(endpoint, { kept: items.length, gone: dropped });
       const ofEndpoint = items.reverse().map((details): SeenRequest => {
         const message = byMessageId.get(details.message.messageId ?? "") ?? null;
-        return { at: Date.parse(details.receivedAt), endpoint, message, details };
+        const at = Date.parse(details.receivedAt);
+        const { answeredAt = details.receivedAt } = details;
+        return { at, answeredAt: Date.parse(answeredAt), endpoint, message, details };
       });
       requests.push(
         ...ofEndpoint.toSorted(
@@ -261,7 +265,13 @@ export function asOf(history: History, moment: number): History {
         };
       }),
     deliveries,
-    requests: history.requests.filter(({ at }) => at <= moment),
+    requests: history.requests
+      .filter(({ at }) => at <= moment)
+      .map((request) =>
+        request.answeredAt <= moment
+          ? request
+          : { ...request, details: { ...request.details, status: null } },
+      ),
     dropped: history.dropped,
     audiences: history.audiences
       .filter(({ at }) => at <= moment)
@@ -282,7 +292,7 @@ export function momentsOf({
     for (const { at } of versions) moments.add(at);
     for (const { endedAt } of attempts) moments.add(endedAt);
   }
-  for (const { at } of requests) moments.add(at);
+  for (const { at, answeredAt } of requests) moments.add(at).add(answeredAt);
   for (const audience of audiences)
     for (const { at } of [audience, ...audience.notices]) moments.add(at);
   return [...moments].toSorted((one, other) => one - other);

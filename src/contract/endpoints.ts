@@ -173,6 +173,7 @@ const receivedRequest = z
     step: z.int().nullable().describe("The step that served it, from 0; null when none did."),
     did: z.enum([...stepActions, "default"]),
     status: z.int().nullable(),
+    answeredAt: time.optional().describe("When the answer began; left out before that."),
     message: z.object({
       type: messageType.nullable(),
       messageId: z.string().nullable(),

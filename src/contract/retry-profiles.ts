@@ -13,13 +13,18 @@ const schedule = z
     }),
     z.strictObject({ kind: z.literal("list"), delaysMs: z.array(z.int()) }),
   ])
-  .meta({ id: "RetrySchedule", description: "Delays between the starts of rounds." });
+  .meta({
+    id: "RetrySchedule",
+    description: "Delays between the starts of rounds, of at most 3,650 days.",
+  });
 
 const members = {
   name: z.string(),
   schedule,
   jitter: z.number().describe("0.1 shifts each delay by up to ten per cent in either direction."),
-  windowMs: z.int().describe("No attempt starts later than this after the first."),
+  windowMs: z
+    .int()
+    .describe("No attempt starts later than this after the first: at most 3,650 days."),
   timeoutMs: z.int().describe("The complete response must be received within this time."),
   retriedStatuses: z.array(z.strictObject({ from: z.int(), to: z.int() })),
   retryTimeouts: z.boolean(),

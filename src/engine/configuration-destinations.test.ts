@@ -37,6 +37,7 @@ function made<Value>(value: Value | Problem): Value {
   return value;
 }
 
+const day = 24 * 60 * 60 * 1000;
 const url = "http://127.0.0.1/";
 const webhook = { url, headers: {} };
 const profile: RetryProfile = {
@@ -61,6 +62,8 @@ test("a retry profile takes its bounds, and nothing beyond them", () => {
     { jitter: 1 },
     { jitter: 0 },
     { windowMs: 0.5 },
+    { windowMs: 3650 * day },
+    { schedule: { kind: "list" as const, delaysMs: [3650 * day] } },
     { timeoutMs: 100 },
     { timeoutMs: 600_000 },
     { retriedStatuses: [{ from: 100, to: 999 }] },
@@ -83,6 +86,9 @@ test("a retry profile takes its bounds, and nothing beyond them", () => {
     { jitter: -0.01 },
     { jitter: 1.01 },
     { windowMs: 0 },
+    { windowMs: 3650 * day + 1 },
+    { schedule: { kind: "list" as const, delaysMs: [0, 3650 * day + 1] } },
+    { schedule: { ...exponential, capMs: 3650 * day + 1 } },
     { timeoutMs: 99 },
     { timeoutMs: 600_001 },
     { retriedStatuses: [{ from: 500, to: 499 }] },

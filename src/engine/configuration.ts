@@ -454,6 +454,9 @@ function checkDestination(
     : checkWebhooks(destination.webhooks);
 }
 
+/** Far more than any receiver is down, and no due time leaves the range of dates. */
+const longestRetryMs = 3650 * 24 * 60 * 60 * 1000;
+
 function checkProfile(
   { name, schedule, jitter, windowMs, timeoutMs, retriedStatuses }: RetryProfile,
   taken: boolean,
@@ -462,15 +465,18 @@ function checkProfile(
     return invalid("A retry profile's name is lower-case letters, digits and hyphens.");
   if (taken) return conflict("name_taken", `A retry profile ${name} already exists.`);
   const delays = schedule.kind === "list" ? schedule.delaysMs : [schedule.firstMs, schedule.capMs];
-  if (delays.length > 1000 || delays.some((delay) => !(delay >= 0)))
-    return invalid("A schedule has at most a thousand delays, each of 0 or more milliseconds.");
+  if (delays.length > 1000 || delays.some((delay) => !(delay >= 0 && delay <= longestRetryMs)))
+    return invalid(
+      "A schedule has at most a thousand delays, each of 0 ms to ten years (3,650 days).",
+    );
   if (schedule.kind === "exponential" && !(schedule.factor >= 1 && schedule.firstMs >= 1000)) {
     return invalid(
       "An exponential schedule starts with at least a second and grows by a factor of 1 or more.",
     );
   }
   if (!(jitter >= 0 && jitter <= 1)) return invalid("Jitter is between 0 and 1.");
-  if (!(windowMs > 0)) return invalid("The window is more than 0.");
+  if (!(windowMs > 0 && windowMs <= longestRetryMs))
+    return invalid("The window is more than 0 and at most ten years (3,650 days).");
   if (!(timeoutMs >= 100 && timeoutMs <= 600_000))
     return invalid("The timeout is between 0.1 seconds and 10 minutes.");
   if (

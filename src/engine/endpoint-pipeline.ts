@@ -34,6 +34,8 @@ export type ReceivedRequest = {
   step: number | null;
   did: Step["do"] | "default";
   status: number | null;
+  /** Clock time; missing before the head of the answer is sent. */
+  answeredAt?: number;
   message: MessageFacts;
   signature: {
     value: string;

@@ -214,8 +214,8 @@ export type DeliveryStore = {
    */
   requeueInterrupted(now: number, maxMessages?: number): number;
   /**
-   * Overdue deliveries, spread over the time after `now` in the order in which they were due: up to
-   * `limit` of them, after the first `place`. Returns how many.
+   * Overdue deliveries, spread over the time after `now` in the order in which they were due, each
+   * within its window: up to `limit` of them, after the first `place`. Returns how many.
    */
   spreadOverdue(
     now: number,
@@ -223,6 +223,7 @@ export type DeliveryStore = {
     atMostMs: number,
     place?: number,
     limit?: number,
+    windowOf?: (destination: DestinationId) => number,
   ): number;
   /**
    * Waiting deliveries of a disabled destination whose window is over, oldest first, until they
@@ -465,7 +466,8 @@ export type QueryStore = {
     limit: number,
     after: DuePlace | null,
   ): Page<DeliverySummary, DuePlace>;
-  deliveryDetails(id: DeliveryId): DeliveryDetails | null;
+  /** With at most so many attempts; as many as an answer shows where it is left out. */
+  deliveryDetails(id: DeliveryId, attempts?: number): DeliveryDetails | null;
   attempt(delivery: DeliveryId, id: AttemptId): RecordedAttemptDetails | null;
   /** How many deliveries each destination has in each state. */
   deliveriesByDestination(): Map<DestinationId, Partial<Record<DeliveryState, number>>>;

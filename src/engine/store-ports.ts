@@ -91,7 +91,7 @@ export type RefusedStore = {
 /** A received request, without what a forward sent on, which is in the record of the receiver. */
 export type StoredRequest = Pick<
   ReceivedRequest,
-  "id" | "receivedAt" | "tls" | "method" | "path" | "step" | "did" | "status"
+  "id" | "receivedAt" | "tls" | "method" | "path" | "step" | "did" | "status" | "answeredAt"
 > & {
   /** Names and values in turn, as received. */
   rawHeaders: readonly string[];

@@ -232,14 +232,15 @@ const machineTime: Plugin = {
     id === machineTimeModule
       ? `import timers from "node:timers";
 export const { setTimeout, clearTimeout, setImmediate } = timers;
-export const { Date } = globalThis;`
+export const { Date } = globalThis;
+export const queueMicrotask = (run) => void Promise.resolve().then(run);`
       : null,
   config: () => ({
     build: {
       rolldownOptions: {
         transform: {
           inject: Object.fromEntries(
-            ["setTimeout", "clearTimeout", "setImmediate", "Date"].map((name) => [
+            ["setTimeout", "clearTimeout", "setImmediate", "queueMicrotask", "Date"].map((name) => [
               name,
               [machineTimeModule, name] as [string, string],
             ]),

@@ -78,7 +78,8 @@ type TransitionRow = {
 };
 
 type DeliveryReader = {
-  delivery(id: DeliveryId): DeliveryDetails | null;
+  /** With at most so many attempts. */
+  delivery(id: DeliveryId, attempts?: number): DeliveryDetails | null;
   ofMessage(id: MessageRowId): DeliveryDetails[];
   attempt(delivery: DeliveryId, id: AttemptId): RecordedAttemptDetails | null;
 };
@@ -101,8 +102,8 @@ export function createDeliveryReader(db: Db, mapped: MappedRequests): DeliveryRe
     .pluck();
   const requestOf = createRequestReader(db, mapped);
 
-  function details(rows: readonly DeliveryRow[]): DeliveryDetails[] {
-    const each = Math.ceil(maxAttempts / Math.max(1, rows.length));
+  function details(rows: readonly DeliveryRow[], most = maxAttempts): DeliveryDetails[] {
+    const each = Math.ceil(most / Math.max(1, rows.length));
     const changesEach = Math.ceil(maxTransitions / Math.max(1, rows.length));
     const made = rows.map(({ id }) => newest.all(id, each).reverse());
     const withBody = new Set<number>();
@@ -124,9 +125,9 @@ export function createDeliveryReader(db: Db, mapped: MappedRequests): DeliveryRe
   }
 
   return {
-    delivery(id) {
+    delivery(id, attempts) {
       const row = one.get(id);
-      return row === undefined ? null : (details([row])[0] ?? null);
+      return row === undefined ? null : (details([row], attempts)[0] ?? null);
     },
     ofMessage: (id) => details(ofMessage.all(id)),
     attempt(delivery, id) {

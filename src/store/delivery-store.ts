@@ -277,22 +277,27 @@ function atStart({
       return requeued;
     }),
 
-    spreadOverdue: transactions.wrap((now, gapMs, atMostMs, before = 0, limit = allRows) => {
+    spreadOverdue: transactions.wrap((now, gapMs, maxMs, before = 0, max = allRows, windowOf) => {
       const overdue = `${inState} WHERE c.state = ${waiting} AND c.n > 0 AND d.state = ${waiting} AND d.next_attempt_at < ?`;
       const count = db.prepare<[number], number>(`SELECT count(*) FROM (${overdue})`).pluck();
       const all = before + (count.get(now) ?? 0);
-      const gap = all > 1 ? Math.min(gapMs, atMostMs / (all - 1)) : 0;
+      const gap = all > 1 ? Math.min(gapMs, maxMs / (all - 1)) : 0;
       // Those that were moved are no longer overdue.
       const rows = db
         .prepare<[number, number], DeliveryRow>(
           `${overdue} ORDER BY d.next_attempt_at, d.id LIMIT ?`,
         )
-        .all(now, limit);
+        .all(now, max);
       const move = db.prepare(
         "UPDATE deliveries SET next_attempt_at = ?, reason = 'overdue' WHERE id = ?",
       );
       for (const [place, row] of rows.entries()) {
-        const at = Math.ceil((now + (before + place) * gap) / 1000) * 1000;
+        const windowMs = windowOf?.(row.destination_id as DestinationId) ?? Infinity;
+        const windowEnd = (row.first_attempt_at ?? Infinity) + windowMs;
+        let at = Math.ceil((now + (before + place) * gap) / 1000) * 1000;
+        // Later it would expire without its attempt.
+        if (at > windowEnd && now <= windowEnd)
+          at = now + Math.floor(((windowEnd - now) * (before + place)) / all);
         move.run(at, row.id);
         insertTransition(row.id, now, waiting, "overdue", at);
       }

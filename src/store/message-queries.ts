@@ -6,7 +6,6 @@
  * match every condition. A walk may go far: now and then the event loop has a turn.
  */
 
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { MessageRowId } from "../domain/ids.ts";
 import type {
   MessageDetails,
@@ -15,6 +14,7 @@ import type {
   Page,
   QueryStore,
 } from "../engine/ports.ts";
+import { nextTurn } from "../engine/real-time.ts";
 import type { MappedRequests } from "./mapped-requests.ts";
 import type { MessageFacts } from "./message-facts.ts";
 import { createMessageReader, type MessageRow } from "./message-rows.ts";

@@ -3,8 +3,8 @@
  * Hookyard creates where a client sent none, and in what a list shows of a message.
  */
 
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { messageStates, messageTypes, outcomes } from "../domain/states.ts";
+import { nextTurn } from "../engine/real-time.ts";
 import { stateCode, typeCode } from "./codes.ts";
 import type { MappedRequests } from "./mapped-requests.ts";
 import { anyMessage, type Course, type MessageFacts, type MessageKind } from "./message-facts.ts";

@@ -1,9 +1,9 @@
 /** What messages have been seen with, and how often: for suggestions. */
 
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { SourceId } from "../domain/ids.ts";
 import { outcomes } from "../domain/states.ts";
 import type { MessageValueKey, QueryStore } from "../engine/ports.ts";
+import { nextTurn } from "../engine/real-time.ts";
 import { type Course, courseOf, type MessageFacts, planOf } from "./message-facts.ts";
 import type { Postings } from "./postings.ts";
 import type { Db } from "./transactions.ts";

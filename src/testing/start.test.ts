@@ -100,6 +100,30 @@ describe("hookyard/testing", () => {
     await expect(hookyard.post("{", { from: "App" })).rejects.toThrow("Request 1 was answered 400");
   });
 
+  test("takes a step as things are after a change", async () => {
+    const hookyard = await starting({ ...setup, sources: {} });
+    const { url } = await hookyard.call("endpoints.create", {
+      name: "Later",
+      steps: [{ do: "answer" }],
+    });
+    await hookyard.send(message);
+    await hookyard.change({
+      settings: { laneConnections: 3 },
+      destinations: { Receiver: { webhooks: [{ url }] } },
+    });
+    await hookyard.advance("idle");
+    await hookyard.expect([
+      { attempts: { of: { webhook: url }, results: [200] } },
+      { attempts: { of: { webhook: "Receiver" }, results: [503] } },
+    ]);
+    await hookyard.change({ endpoints: { Receiver: [{ do: "forward", to: url, hold: 3 }] } });
+    await hookyard.create({ audiences: { Staff: { members: ["cyd"] } } });
+    await hookyard.expect({ audiences: { of: { name: "Staff" }, size: 1 } });
+    await expect(hookyard.expect({ attempts: { of: { webhook: "Elsewhere" } } })).rejects.toThrow(
+      `expect.attempts.of.webhook: Elsewhere is unknown. Known: Receiver, ${url}.`,
+    );
+  });
+
   test.each([
     [
       { destinations: { D: { webhooks: [] } } },

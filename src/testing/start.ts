@@ -28,6 +28,7 @@ import { typedCalls, type RunningPipeline } from "../scenarios/run/pipeline.ts";
 /** What a scenario file has above its steps: `docs/scenarios.md` has all of it. */
 export type Setup = Omit<ScenarioInput, "name" | "description" | "steps">;
 export type SendOptions = Omit<SendInput, "send" | "name">;
+type Step = ScenarioInput["steps"][number];
 type PostOptions = Omit<PostInput, "post" | "name">;
 
 export type Hookyard = {
@@ -92,7 +93,7 @@ export class ExpectationFailed extends Error {
 
 /** Rejects when the setup is wrong, or a receiver at one of its URLs is not there. */
 export async function start(setup: Setup = {}): Promise<Hookyard> {
-  const read = readDefinition(setup, { advance: "0s" });
+  const read = readDefinition(setup, [{ advance: "0s" }]);
   const unreachable = await findUnreachable(read);
   if (unreachable.length > 0) throw new Error(unreachable.map(({ message }) => message).join("\n"));
   const pipeline = await startPipeline({ startAt: startTimeOf(read.scenario) });
@@ -124,18 +125,15 @@ type Parts = {
 function createHookyard({ setup, session, ingestUrl, keys, stop }: Parts): Hookyard {
   let writeKeys = keys;
   let stopped: Promise<void> | null = null;
-  /** Since the start; what later steps may name. */
-  let made: Pick<Setup, "audiences" | "computedTraits"> = {
-    audiences: setup.audiences,
-    computedTraits: setup.computedTraits,
-  };
+  /** What was changed and created since the start: later steps may name it. */
+  const before: Step[] = [];
 
-  async function take(step: ScenarioInput["steps"][number]): Promise<void> {
+  async function take(step: Step): Promise<void> {
     if (stopped !== null) throw new Error("This Hookyard has been stopped.");
     const { problem, expectations } = await takeStep(
-      readDefinition({ ...setup, ...made }, step),
+      readDefinition(setup, [...before, step]),
       session,
-      0,
+      before.length,
     );
     if (problem !== null) throw new Error(problem);
     const failed = expectations.filter(({ passed }) => !passed);
@@ -156,14 +154,12 @@ function createHookyard({ setup, session, ingestUrl, keys, stop }: Parts): Hooky
     advance: (how) => take({ advance: how }),
     async change(change) {
       await take({ change });
+      before.push({ change });
       writeKeys = await writeKeysOf(session);
     },
     async create(things) {
       await take({ create: things });
-      made = {
-        audiences: { ...made.audiences, ...things.audiences },
-        computedTraits: { ...made.computedTraits, ...things.computedTraits },
-      };
+      before.push({ create: things });
     },
     sync: (name) => take({ sync: name }),
     delete: (users) => take({ delete: users }),
@@ -177,12 +173,10 @@ function createHookyard({ setup, session, ingestUrl, keys, stop }: Parts): Hooky
   };
 }
 
-/**
- * A scenario of one step. Errors are reported by their place in the object, as there are no lines.
- */
-function readDefinition(setup: Setup, step: ScenarioInput["steps"][number]): ReadScenario {
+/** Errors are reported by their place in the object, as there are no lines. */
+function readDefinition(setup: Setup, steps: Step[]): ReadScenario {
   const placed = (path: Path) => ({ line: 1, column: 1, path });
-  const value = { name: "A test", ...setup, steps: [step] } as Json;
+  const value = { name: "A test", ...setup, steps } as Json;
   const read = checkScenario({ value, placeOf: placed, placeOfName: placed });
   if (!("problems" in read)) return read;
   throw new Error(

@@ -4,7 +4,7 @@
  */
 
 import { execFile } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -469,6 +469,25 @@ test("--watch runs a file again that changed during the first run", async () => 
   await write({ "a.yaml": changing, "next.yaml": passing });
   const watching = startHookyard(["run", "a.yaml", "--watch"], { cwd: directory });
   await expect.poll(watching.said).toMatch(/1 passed[^]*1 passed/);
+  watching.end();
+  expect((await watching.ended).code).toBe(0);
+});
+
+test("--watch goes on when the directory is deleted and made again", async () => {
+  const folder = join(directory, "cases");
+  const save = async (text: string): Promise<void> => {
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, "a.yaml"), text);
+  };
+  await save(failing);
+  const watching = startHookyard(["run", "cases/a.yaml", "--watch"], { cwd: directory });
+  await watching.errSays(/Waiting for changes/);
+  await rm(folder, { recursive: true });
+  await expect.poll(watching.said).toMatch(/The file was not found[^]*1 unusable/);
+  await save(passing);
+  await expect.poll(watching.said).toMatch(/1 unusable[^]*1 passed/);
+  await save(failing);
+  await expect.poll(watching.said).toMatch(/1 passed[^]*1 failed/);
   watching.end();
   expect((await watching.ended).code).toBe(0);
 });

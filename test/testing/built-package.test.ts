@@ -49,7 +49,19 @@ async function main() {
   await hookyard.stop();
   process.stdout.write("done " + version);
 }
-main();
+`;
+
+const holding = `
+async function hold() {
+  const hookyard = await start({
+    settings: { laneConnections: 2 },
+    endpoints: { Receiver: [{ status: 200 }], Held: [{ do: "forward", to: "Receiver", hold: 2 }] },
+    destinations: { Receiver: { webhooks: [{ endpoint: "Held" }] } },
+  });
+  await hookyard.send([{ type: "track", event: "A", userId: "u_1" }, { type: "track", event: "B", userId: "u_1" }]);
+  await hookyard.expect({ deliveries: { count: 2, state: "delivered" } });
+  await hookyard.stop();
+}
 `;
 
 function run(args: string[], node = process.execPath): Promise<{ code: number; out: string }> {
@@ -62,8 +74,8 @@ function run(args: string[], node = process.execPath): Promise<{ code: number; o
 
 describe("the built library for tests", () => {
   test.each([
-    ["test.mjs", `import { start } from "hookyard/testing";${body}`],
-    ["test.cjs", `const { start } = require("hookyard/testing");${body}`],
+    ["test.mjs", `import { start } from "hookyard/testing";${body}main();`],
+    ["test.cjs", `const { start } = require("hookyard/testing");${body}main();`],
   ])("works in %s", async (file, text) => {
     writeFileSync(join(project, file), text);
     expect(await run([file])).toEqual({
@@ -85,9 +97,10 @@ describe("the built library for tests", () => {
       const replaced = `
 for (const name of ["setTimeout", "setInterval", "setImmediate"]) timers[name] = globalThis[name] = () => 0;
 globalThis.Date = class extends Date { constructor(...at) { super(...(at.length > 0 ? at : [0])); } static now() { return 0; } };
+globalThis.queueMicrotask = () => {};
 globalThis.fetch = () => { throw new Error("no network"); };
 `;
-      writeFileSync(join(project, file), `${text}${replaced}${body}`);
+      writeFileSync(join(project, file), `${text}${replaced}${holding}${body}hold().then(main);`);
       expect(await run([file])).toEqual({ code: 0, out: expect.stringMatching(/^done \d/) });
     },
   );

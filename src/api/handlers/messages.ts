@@ -191,7 +191,7 @@ export function deliveryHandlers(pipeline: Pipeline): HandlersOf<"deliveries" | 
       return answer as typeof answer & {};
     },
     "deliveries.attempt": ({ id, attempt }) => {
-      const delivery = queries.deliveryDetails(id);
+      const delivery = queries.deliveryDetails(id, 0);
       if (delivery === null) return notFound("delivery", deliveryIds.format(id));
       const found = queries.attempt(id, attempt);
       const [answer] = details({ ...delivery, attempts: found === null ? [] : [found] }).attempts;

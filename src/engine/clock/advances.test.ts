@@ -50,6 +50,22 @@ describe("an advance", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  test("does not follow a due time beyond the year 3000, from which no step leads back", async () => {
+    useFakeTimers();
+    const pending = { ...work, isPending: () => true };
+    const clock = startClock(openTestStore(), { work: pending });
+    clock.set("paused");
+    clock.schedule(Date.UTC(9999, 0), () => {});
+    for (const to of ["next-due", "idle"] as const)
+      expect(await clock.advance({ to })).toMatchObject({ state: { now: midnight } });
+    expect(clock.state().nextDueAt).toBe(null);
+    expect(await clock.advance({ byMs: hour })).toMatchObject({ state: { now: midnight + hour } });
+    const last = Date.UTC(3000, 0);
+    clock.schedule(last, () => {});
+    expect(clock.state().nextDueAt).toBe(last);
+    expect(await clock.advance({ to: "idle" })).toMatchObject({ state: { now: last } });
+  });
+
   test("that could only wait for the store ends with what is wrong there", async () => {
     useFakeTimers();
     const problem = {

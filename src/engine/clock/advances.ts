@@ -16,7 +16,7 @@ import type { Activity } from "./activity.ts";
 import type { AdvanceEnd, AdvanceProgress, AdvanceTarget, ClockState, EarlyEnd } from "./clock.ts";
 
 /** A thousand years from now, so that a typing mistake cannot leave the range of dates. */
-const latestTime = Date.UTC(3000, 0);
+export const latestTime = Date.UTC(3000, 0);
 
 /**
  * How often progress is reported, as fast as a number can be read, and how often the store's
@@ -42,6 +42,7 @@ type AdvancesOptions = {
     stand(): void;
     release(): void;
     jump(to: number): void;
+    /** Not beyond `latestTime`. */
     next(): { at: number } | undefined;
     hasForeground(): boolean;
   };

@@ -16,7 +16,7 @@ import {
   type RealTimer,
 } from "../real-time.ts";
 import type { Activity, Work } from "./activity.ts";
-import { Advances } from "./advances.ts";
+import { Advances, latestTime } from "./advances.ts";
 import type {
   AdvanceEnd,
   AdvanceProgress,
@@ -87,7 +87,7 @@ export class PipelineClock implements Clock {
         stand: () => this.#stand(),
         release: () => this.#release(),
         jump: (to) => this.#jump(to),
-        next: () => this.#timers.next(),
+        next: () => this.#nextInReach(),
         hasForeground: () => this.#timers.hasForeground(),
       },
       activity: options.activity,
@@ -193,9 +193,15 @@ export class PipelineClock implements Clock {
       now: this.now(),
       mode: this.#mode,
       speed: this.#mode === "faster" ? this.#speed : 1,
-      nextDueAt: this.#timers.next()?.at ?? null,
+      nextDueAt: this.#nextInReach()?.at ?? null,
       advance: this.#advances.progress,
     };
+  }
+
+  /** What is due later waits for a time that the clock never shows. */
+  #nextInReach(): Timer | undefined {
+    const next = this.#timers.next();
+    return next === undefined || next.at > latestTime ? undefined : next;
   }
 
   set(mode: ClockMode, speed?: number): ClockState | Problem {

@@ -169,6 +169,21 @@ test("overdue deliveries are spread in slices of a thousand, and none is claimed
   expect(one.count().waiting).toBeGreaterThan(2000);
 });
 
+test("each overdue delivery has its attempt, however soon its window ends", async () => {
+  const one = await startScheduler(503);
+  const windowMs = 4 * 3_600_000;
+  one.commit(100);
+  await one.activity.whenQuiet();
+  const due = startOfTime + windowMs - 6000;
+  for (let id = 1; id <= 100; id += 1)
+    one.store.record([], [moveTo(id as DeliveryId, "waiting", due)]);
+  one.clock.advanceBy(windowMs - 5000);
+  one.scheduler.spreadOverdue();
+  for (let ms = 0; ms <= 60_000; ms += 1000, one.clock.advanceBy(1000))
+    await one.activity.whenQuiet();
+  expect([one.count().expired, one.attempts()]).toEqual([100, 200]);
+});
+
 test("one timer waits for the earliest due time, and moves when that does", async () => {
   const one = await startScheduler(503);
   const { id } = one.destination;

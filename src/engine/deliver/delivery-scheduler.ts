@@ -166,10 +166,16 @@ export class DeliveryScheduler {
   }
 
   *#spreading(): Generator<void> {
-    const { store, clock } = this.#options;
+    const { store, clock, configuration } = this.#options;
     const now = clock.now();
+    const windowOf = (id: DestinationId): number => {
+      const destination = configuration.destination(id);
+      return destination === undefined
+        ? Infinity
+        : configuration.retryProfileOf(destination).windowMs;
+    };
     const next = (place: number): number =>
-      store.spreadOverdue(now, overdueGapMs, overdueSpreadMs, place, maxCaughtUp);
+      store.spreadOverdue(now, overdueGapMs, overdueSpreadMs, place, maxCaughtUp, windowOf);
     for (let place = 0; next(place) === maxCaughtUp; place += maxCaughtUp) yield;
   }
 

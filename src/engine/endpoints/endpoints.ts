@@ -325,7 +325,7 @@ function createReceive(
     // The endpoint's id, so that readers know whose list and position to read again.
     changes.note("received", endpointIds.format(endpoint.id), true);
     if (request.tooLarge) {
-      entry.status = 413;
+      entry.answer(413, clock.now());
       answerJson(
         request.response,
         413,
@@ -339,9 +339,7 @@ function createReceive(
       forwarding.forward({ step, endpoint, request, entry, changed, serving });
       return;
     }
-    const answered = (status: number): void => {
-      entry.status = status;
-    };
+    const answered = (status: number): void => entry.answer(status, clock.now());
     const held = serveStep({
       step: step ?? noStep,
       path: endpoint.path,

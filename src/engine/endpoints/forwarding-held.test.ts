@@ -187,10 +187,9 @@ describe("forwards alone", () => {
           body: Buffer.alloc(1),
         } as never,
         entry: {
-          ...{ forward: forwards, answered: () => {} },
-          set status(status: number) {
-            told.recorded = status;
-          },
+          forward: forwards,
+          answered: () => {},
+          answer: (status: number) => void (told.recorded = status),
         } as never,
         changed: () => void (changes += 1),
         serving,

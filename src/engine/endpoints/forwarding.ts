@@ -82,7 +82,7 @@ export function createForwarding(options: ForwardingOptions) {
       const sender = options.holds.find(request.tcp.remoteAddress, request.tcp.remotePort);
       sender?.received?.();
       const refuse = (status: number, code: string, message: string): void => {
-        entry.status = status;
+        entry.answer(status, options.clock.now());
         answerJson(request.response, status, code, message);
       };
       if (sender?.via?.includes(endpoint.id) === true) {
@@ -251,7 +251,7 @@ class Forward implements Serving {
       response.end(
         writeAnswerHead({ step, path: endpoint.path, response, now: this.#shared.clock.now() }),
       );
-    entry.status = response.statusCode;
+    entry.answer(response.statusCode, this.#shared.clock.now());
     this.#asked.changed();
   }
 

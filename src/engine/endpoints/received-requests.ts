@@ -37,8 +37,8 @@ export type NewReceivedRequest = Omit<StoredRequest, "body" | "read"> & {
 type Read = NonNullable<StoredRequest["read"]>;
 
 export type ReceivedEntry = {
-  /** Set when the head of the answer is sent. */
-  status: number | null;
+  /** Called when the head of the answer is sent, at a time of the clock. */
+  answer(status: number, at: number): void;
   /** Adds a forwarded request; the caller sets its outcome and its response. */
   forward(exchange: Omit<ForwardedExchange, "bodyLength">): ForwardedExchange;
   /** Counts what came back. */
@@ -89,11 +89,9 @@ export class ReceivedRequests {
 
   #writable(entry: Entry, whole: Uint8Array): ReceivedEntry {
     return {
-      get status() {
-        return entry.status;
-      },
-      set status(status) {
+      answer(status, at) {
         entry.status = status;
+        entry.answeredAt = at;
       },
       forward: (exchange) => {
         const isSame = Buffer.compare(exchange.body, whole) === 0;

@@ -5,7 +5,8 @@
 
 import type { ScenarioAttempt, ScenarioDifference } from "../../contract/scenarios.ts";
 import { isWithin, rangeText, type Range, durationRangeText } from "../file/matcher.ts";
-import type { History, SeenAttempt } from "../run/history.ts";
+import type { SeenAttempt } from "../run/deliveries.ts";
+import type { History } from "../run/history.ts";
 import type { ClockClaim } from "../file/expectation-schema.ts";
 import { formatDuration } from "../file/duration.ts";
 import { wrong, type Kind, type View, type Wrong } from "./kind.ts";
@@ -59,7 +60,9 @@ function matchedNothing<Claim extends Counted, Thing>(
 ): Verdict {
   const [, many] = kind.nouns;
   const total = kind.total(history);
-  const everything = kind.chosen(history, { ...claim, of: undefined });
+  // What an endpoint no longer has is not among what was there instead.
+  const kept = { ...history, dropped: new Map() };
+  const everything = kind.chosen(kept, { ...claim, of: undefined });
   return {
     passed: false,
     expected: expectedText(kind, claim, []),

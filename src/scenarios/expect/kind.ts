@@ -3,7 +3,8 @@
  * shown.
  */
 
-import type { History, SeenAttempt } from "../run/history.ts";
+import type { SeenAttempt } from "../run/deliveries.ts";
+import type { History } from "../run/history.ts";
 import { bytesOf, type RecordedBytes } from "../../contract/shapes.ts";
 import type { Json } from "../../domain/json.ts";
 import { coverable, sign, signatureKey } from "../../domain/signature.ts";

@@ -15,13 +15,12 @@ import { formatDuration } from "../file/duration.ts";
 import { durationRangeText, isWithin, rangeText } from "../file/matcher.ts";
 import { membersOf, type SeenAudience } from "../run/audiences.ts";
 import {
-  allRequests,
-  type SeenDelivery,
-  type SeenMessage,
-  type SeenRequest,
+  allAttempts,
   type AttemptResult,
   type SeenAttempt,
-} from "../run/history.ts";
+  type SeenDelivery,
+} from "../run/deliveries.ts";
+import { allRequests, type SeenMessage, type SeenRequest } from "../run/history.ts";
 import { wrong, wrongInParts, type Kind, type Wrong, type View } from "./kind.ts";
 
 type OneOrSeveral<Value> = Value | readonly Value[] | undefined;
@@ -65,14 +64,16 @@ function messageLabel({ details, ordinal }: SeenMessage): string {
 
 export function choosesDelivery(of: DeliveryChoice | undefined, delivery: SeenDelivery): boolean {
   return (
-    choosesMessage(of, delivery.message) &&
+    delivery.messages.some((message) => choosesMessage(of, message)) &&
     isOneOf(of?.destination, delivery.destination) &&
     isOneOf(of?.state, delivery.state)
   );
 }
 
-function deliveryLabel(delivery: SeenDelivery): string {
-  return `${messageLabel(delivery.message)} → ${delivery.destination}`;
+/** Of a batch: `track Order Completed · u_4 · message-4 and 2 more → Orders` */
+function deliveryLabel({ message, messages, destination }: SeenDelivery): string {
+  const more = messages.length > 1 ? ` and ${messages.length - 1} more` : "";
+  return `${messageLabel(message)}${more} → ${destination}`;
 }
 
 export const deliveries: Kind<DeliveriesClaim, SeenDelivery> = {
@@ -82,7 +83,8 @@ export const deliveries: Kind<DeliveriesClaim, SeenDelivery> = {
     history.deliveries.filter((delivery) => choosesDelivery(of, delivery)),
   wrongWith(delivery, claim, { now, secretOf }) {
     const { state, reason, rounds, attempts, took, nextAttempt, body } = claim;
-    const made = new Set(delivery.attempts.map(({ details }) => details.round)).size;
+    const all = rounds === undefined && attempts === undefined ? [] : allAttempts(delivery);
+    const made = new Set(all.map(({ details }) => details.round)).size;
     const duration = delivery.at - delivery.message.at;
     const next = delivery.nextAttemptAt === null ? null : delivery.nextAttemptAt - now;
     return [
@@ -95,9 +97,9 @@ export const deliveries: Kind<DeliveriesClaim, SeenDelivery> = {
       ...(rounds === undefined || isWithin(made, rounds)
         ? []
         : wrong("rounds", rangeText(rounds), String(made))),
-      ...(attempts === undefined || isWithin(delivery.attempts.length, attempts)
+      ...(attempts === undefined || isWithin(all.length, attempts)
         ? []
-        : wrong("attempts", rangeText(attempts), String(delivery.attempts.length))),
+        : wrong("attempts", rangeText(attempts), String(all.length))),
       ...(took === undefined || isWithin(duration, took)
         ? []
         : wrong("took", durationRangeText(took), formatDuration(duration))),
@@ -155,7 +157,7 @@ export const messages: Kind<MessagesClaim, SeenMessage> = {
   label: messageLabel,
   behind: (message, { deliveries }) =>
     deliveries
-      .filter((delivery) => delivery.message.ordinal === message.ordinal)
+      .filter(({ messages }) => messages.some(({ ordinal }) => ordinal === message.ordinal))
       .flatMap(({ attempts }) => attempts),
   idOf: ({ ordinal }) => String(ordinal),
   versionOf: ({ version }) => version,
@@ -181,9 +183,12 @@ function wrongPlan(
 
 export const requests: Kind<RequestsClaim, SeenRequest> = {
   nouns: ["request", "requests"],
-  total: (history) => allRequests(history).length,
+  total: ({ requests, dropped }) =>
+    [...dropped.values()].reduce((sum, { gone }) => sum + gone, requests.length),
   chosen: (history, { of }) =>
-    allRequests(history).filter((request) => choosesRequest(of, request)),
+    allRequests(history, of?.endpoint === undefined ? undefined : [of.endpoint].flat()).filter(
+      (request) => choosesRequest(of, request),
+    ),
   wrongWith({ details }, claim) {
     const { answered, signature } = claim;
     const did =
@@ -223,7 +228,7 @@ export const requests: Kind<RequestsClaim, SeenRequest> = {
   },
   behind: ({ endpoint, message }, { deliveries }) =>
     deliveries
-      .filter((delivery) => message !== null && delivery.message.ordinal === message.ordinal)
+      .filter(({ messages }) => messages.some(({ ordinal }) => ordinal === message?.ordinal))
       .flatMap(({ attempts }) => attempts.filter(({ webhook }) => webhook === endpoint)),
   idOf: ({ details }) => details.id,
   versionOf: () => 0,
@@ -281,7 +286,9 @@ export const audiences: Kind<AudiencesClaim, SeenAudience> = {
   countOf: () => 1,
   label: ({ name }) => `the audience ${name}`,
   behind: ({ name }, { deliveries }) =>
-    deliveries.filter(({ message }) => message.source === name).flatMap(({ attempts }) => attempts),
+    deliveries
+      .filter(({ messages }) => messages.some(({ source }) => source === name))
+      .flatMap(({ attempts }) => attempts),
   idOf: ({ name }) => name,
   versionOf: ({ notices }) => notices.length,
 };
@@ -319,7 +326,7 @@ export const attempts: Kind<AttemptsClaim, AttemptSeries> = {
 
 function seriesOf(delivery: SeenDelivery, { of, results, at }: AttemptsClaim): AttemptSeries[] {
   if (!choosesDelivery(of, delivery)) return [];
-  const chosen = delivery.attempts.filter((attempt) => choosesAttempt(of, attempt));
+  const chosen = allAttempts(delivery).filter((attempt) => choosesAttempt(of, attempt));
   if (results === undefined && at === undefined)
     return chosen.map((attempt) => ({ delivery, webhook: attempt.webhook, attempts: [attempt] }));
   // Of a delivery that was never attempted the order is not as claimed either.

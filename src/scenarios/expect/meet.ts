@@ -9,6 +9,7 @@ import { askEffects, stableEffects, type EffectsSource } from "../../receiver/ef
 import { partAbout, stateOf } from "../../receiver/state.ts";
 import type { EffectsClaim, Expectation, Subject } from "../file/expectation-schema.ts";
 import { isWithin, rangeText, type Range } from "../file/matcher.ts";
+import { byMessage } from "../run/deliveries.ts";
 import { asOf, momentsOf, type History } from "../run/history.ts";
 import type { Session } from "../run/session.ts";
 import { audiences, deliveries, messages, requests, attempts } from "./kinds.ts";
@@ -226,7 +227,7 @@ function everFitting<Claim extends Counted, Thing>(
 }
 
 function* partsOf(history: History): Generator<History> {
-  const deliveries = Map.groupBy(history.deliveries, ({ message }) => message.ordinal);
+  const deliveries = byMessage(history.deliveries);
   const nothing = { ...history, messages: [], deliveries: [], requests: [], audiences: [] };
   for (const message of history.messages)
     yield { ...nothing, messages: [message], deliveries: deliveries.get(message.ordinal) ?? [] };

@@ -360,3 +360,25 @@ test("where the runs of one file could differ, the file is refused", () => {
   ]);
   expect(problemsOf(text.replace(", {}]", "]"))).toEqual([]);
 });
+
+test("a step is checked with what the changes before it have made", () => {
+  const at = (endpoint: string): string => `{ webhooks: [{ endpoint: ${endpoint} }] }`;
+  const text = (...changes: string[]): string => `name: A
+endpoints: { R: [{ status: 503 }, {}], S: [{ status: 503 }, {}] }
+destinations: { A: ${at("R")}, B: ${at("S")} }
+steps:
+${changes.map((change) => `  - change: ${change}\n`).join("")}`;
+  const exchange = `{ destinations: { A: ${at("S")}, B: ${at("R")} } }`;
+  const moved = `{ destinations: { A: ${at("S")} } }`;
+  expect(problemsOf(text(exchange, exchange))).toEqual([]);
+  expect(problemsOf(text(exchange, `{ destinations: { A: ${at("R")} } }`))[0]).toMatch(
+    /^6:.* Another webhook already uses the endpoint R,/,
+  );
+  expect(problemsOf(text(moved))[0]).toContain("already uses the endpoint S");
+  const hold = "{ endpoints: { R: [{ do: forward, to: 'http://127.0.0.1:1/', hold: 3 }] } }";
+  const lanes = (number: number): string => `{ settings: { laneConnections: ${number} } }`;
+  expect(problemsOf(text(lanes(3), hold))).toEqual([]);
+  expect(problemsOf(text(lanes(3), moved))).toEqual([]);
+  expect(problemsOf(text(hold, lanes(3)))[0]).toContain("a webhook has 1 here");
+  expect(problemsOf(text(lanes(3), lanes(2), hold))[0]).toContain("a webhook has 2 here");
+});

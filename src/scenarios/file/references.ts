@@ -35,12 +35,14 @@ class Check {
   readonly #scenario: Scenario;
   readonly #names: Record<Kind, string[]>;
   readonly #storyNames: StoryNames;
-  /** By endpoint: the webhook that is there first. */
-  readonly #webhooksAt = new Map<string, string>();
+  /** Of the webhooks of each destination, as far as the steps have changed them. */
+  readonly #endpointsOf = new Map<string, string[]>();
+  #laneConnections: number;
 
   constructor(scenario: Scenario, file: PlacedValue) {
     this.#scenario = scenario;
     this.#file = file;
+    this.#laneConnections = scenario.settings?.laneConnections ?? 1;
     this.#storyNames = storyNames(scenario);
     this.#names = {
       source: Object.keys(sourcesOf(scenario)),
@@ -73,7 +75,14 @@ class Check {
     if ("sync" in step)
       this.#oneOfKinds(["audience", "computed trait"], step.sync, [...path, "sync"]);
     if ("change" in step) {
-      const { sources = {}, endpoints = {}, destinations = {}, audiences = {} } = step.change;
+      const {
+        settings,
+        sources = {},
+        endpoints = {},
+        destinations = {},
+        audiences = {},
+      } = step.change;
+      this.#laneConnections = settings?.laneConnections ?? this.#laneConnections;
       for (const name of Object.keys(audiences))
         this.#named("audience", name, [...path, "change", "audiences", name], "name");
       this.#computed({ audiences }, [...path, "change"]);
@@ -88,6 +97,8 @@ class Check {
             place,
           );
       }
+      for (const [name, { webhooks }] of Object.entries(destinations))
+        if (webhooks !== undefined) this.#endpointsOf.delete(name);
       for (const [name, destination] of Object.entries(destinations)) {
         const place = [...path, "change", "destinations", name];
         this.#named("destination", name, place, "name");
@@ -127,7 +138,6 @@ class Check {
 
   /** `targets` are the endpoints that there are by then. */
   #forwards(endpoint: FileEndpoint, targets: readonly string[], path: Path): void {
-    const { laneConnections = 1 } = this.#scenario.settings ?? {};
     for (const [index, { to, hold = 1, mayBeDown }] of stepsOf(endpoint).entries()) {
       const place = [...path, ...(Array.isArray(endpoint) ? [] : ["steps"]), index];
       const wrongUrl = to === undefined || !isUrl(to) ? null : checkWebhookUrl(to);
@@ -144,10 +154,10 @@ class Check {
           [...place, "mayBeDown"],
           "mayBeDown goes with a URL in to; an endpoint of this file is always there.",
         );
-      if (hold > laneConnections)
+      if (hold > this.#laneConnections)
         this.#problem(
           [...place, "hold"],
-          `${hold} requests are never in progress together, because a webhook has ${laneConnections} here. Write settings: { laneConnections: ${hold} }.`,
+          `${hold} requests are never in progress together, because a webhook has ${this.#laneConnections} here. Write settings: { laneConnections: ${hold} }.`,
         );
     }
   }
@@ -160,7 +170,7 @@ class Check {
     for (const [index, source] of sources.entries())
       this.#named("source", source, [...path, "sources", index]);
     for (const [index, webhook] of webhooks.entries())
-      this.#webhook(name, index, webhook, [...path, "webhooks", index]);
+      this.#webhook(name, webhook, [...path, "webhooks", index]);
     for (const [index, { endpoint, url }] of mappings.entries()) {
       const place = [...path, "mappings", index];
       if (endpoint !== undefined) this.#named("endpoint", endpoint, [...place, "endpoint"]);
@@ -185,10 +195,10 @@ class Check {
     }
   }
 
-  #webhook(destination: string, index: number, webhook: FileWebhook, path: Path): void {
+  #webhook(destination: string, webhook: FileWebhook, path: Path): void {
     const { endpoint, url, headers = {} } = webhook;
     if (endpoint !== undefined && this.#named("endpoint", endpoint, [...path, "endpoint"]))
-      this.#onlyWebhookAt(endpoint, `${destination} ${index}`, path);
+      this.#onlyWebhookAt(endpoint, destination, path);
     const wrongUrl = url === undefined ? null : checkWebhookUrl(url);
     if (wrongUrl !== null) this.#problem([...path, "url"], wrongUrl);
     const entries = Object.entries(headers);
@@ -204,11 +214,11 @@ class Check {
    * Two webhooks at one endpoint run into each other: which of them meets which step would be left
    * to chance.
    */
-  #onlyWebhookAt(endpoint: string, webhook: string, path: Path): void {
-    if ((this.#scenario.settings?.laneConnections ?? 1) > 1) return;
-    const first = this.#webhooksAt.get(endpoint) ?? webhook;
-    this.#webhooksAt.set(endpoint, first);
-    if (first === webhook || !this.#programs(endpoint).some(isOrdered)) return;
+  #onlyWebhookAt(endpoint: string, destination: string, path: Path): void {
+    const isUsed = [...this.#endpointsOf.values()].some((used) => used.includes(endpoint));
+    const used = this.#endpointsOf.get(destination) ?? [];
+    this.#endpointsOf.set(destination, [...used, endpoint]);
+    if (!isUsed || this.#laneConnections > 1 || !this.#programs(endpoint).some(isOrdered)) return;
     this.#problem(
       [...path, "endpoint"],
       `Another webhook already uses the endpoint ${inOneLine(endpoint)}, so the requests that its steps serve would differ from run to run. Give this one its own endpoint.`,

@@ -5,6 +5,7 @@ import type { MessageDetailsAnswer } from "../../contract/messages.ts";
 import { formatDuration } from "../file/duration.ts";
 import type { ExpectInput } from "../file/scenario-schema.ts";
 import type { RecordedSetup } from "./setup.ts";
+import { recordedDeliveries } from "./steps.ts";
 
 type Expectation = Extract<ExpectInput["expect"], unknown[]>[number];
 
@@ -19,14 +20,10 @@ export function expectationsOf(
   setup: RecordedSetup,
   lastAt: number,
 ): Expectation[] {
-  const deliveries = messages.flatMap((message) =>
-    message.deliveries.flatMap((delivery) => {
-      const destination = setup.destination(delivery.destinationId);
-      return destination === undefined
-        ? []
-        : [{ messageId: message.messageId, destination, delivery }];
-    }),
-  );
+  const deliveries = recordedDeliveries(messages).flatMap(({ messageIds, delivery }) => {
+    const destination = setup.destination(delivery.destinationId);
+    return destination === undefined ? [] : [{ messageIds, destination, delivery }];
+  });
   const within = withinFor(
     deliveries.map(({ delivery }) => delivery),
     lastAt,
@@ -38,7 +35,7 @@ export function expectationsOf(
     ...[...alike.values()].flatMap((group) => {
       const [first] = group;
       if (first === undefined) return [];
-      const messageId = oneOrSeveral(group.map((one) => one.messageId));
+      const messageId = oneOrSeveral(group.flatMap(({ messageIds }) => messageIds));
       const { destination, delivery } = first;
       return [
         {

@@ -308,7 +308,7 @@ steps:
     expect(text).toContain("onViolation: drop-properties");
     expect(text).toContain("name: No carts");
     expect(text).toContain(
-      "{ of: { messageId: [ m_1, m_2 ], destination: Ledger }, count: 2, state: delivered",
+      "{ of: { messageId: [ m_1, m_2 ], destination: Ledger }, count: 1, state: delivered",
     );
     expect(text).toContain("webhook: Ledger 1 }, results: [ 503, 202 ]");
     expect(text).toContain("webhook: Ledger 2 }, results: [ 200 ]");
@@ -318,6 +318,37 @@ steps:
       "The URL of the mapping People of Ledger depends on the message. In the scenario all its requests go to one endpoint.",
       "The shared secret of Ledger is not recorded: another one replaces it.",
     ]);
+  });
+
+  test("retries a batch once that was retried by hand", async () => {
+    const source = await call("sources.create", { name: "Shop", writeKey: "key-shop" });
+    const { url } = await call("endpoints.create", {
+      name: "R",
+      steps: [{ do: "answer", status: 404 }, { do: "answer" }],
+    });
+    const batch = { enabled: true, size: 2, waitMs: 60_000 };
+    await call("destinations.create", {
+      kind: "webhooks-actions",
+      name: "Ledger",
+      sourceIds: [source.id],
+      mappings: [{ name: "Orders", trigger: 'type = "track"', url, batch }],
+    });
+    const order = { type: "track", event: "Bought", userId: "u_1" };
+    await send("/v1/batch", {
+      batch: [
+        { ...order, messageId: "m_1" },
+        { ...order, messageId: "m_2" },
+      ],
+    });
+    const { items } = await call("deliveries.list", {});
+    for (const { id } of items) await call("deliveries.retry", { id });
+    await call("pipeline.settle", {});
+    const { text, notes } = await recorded();
+    expect(notes).toEqual([]);
+    expect(text.match(/- retry: .*/g)).toEqual([
+      "- retry: { messageId: m_1, destination: Ledger }",
+    ]);
+    expect(text).toContain("[ m_1, m_2 ], destination: Ledger }, count: 1, state: delivered");
   });
 
   test("of too much is refused before it is written", async () => {

@@ -2,6 +2,7 @@
  * What was sent, cancelled and retried, in the order of the clock, with the clock's moves between.
  */
 
+import type { DeliveryDetailsAnswer } from "../../contract/deliveries.ts";
 import type { MessageDetailsAnswer } from "../../contract/messages.ts";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import { formatDuration } from "../file/duration.ts";
@@ -35,7 +36,7 @@ export function stepsOf(
   const requests = [...Map.groupBy(sendable, requestOf).values()];
   const events: Event[] = [
     ...requests.map((request) => sending(request, setup)),
-    ...sendable.flatMap((message) => manualSteps(message, setup)),
+    ...recordedDeliveries(sendable).flatMap((delivery) => manualSteps(delivery, setup)),
   ];
   const steps: Step[] = [];
   const startedAt = Date.parse(sendable[0]?.receivedAt ?? new Date(0).toISOString());
@@ -102,20 +103,36 @@ function sending(request: readonly MessageDetailsAnswer[], setup: RecordedSetup)
   return { at: Date.parse(first.receivedAt), step };
 }
 
+export type RecordedDelivery = {
+  messageIds: [string, ...string[]];
+  delivery: DeliveryDetailsAnswer;
+};
+
+/** Each message of a batch shows the same delivery. */
+export function recordedDeliveries(messages: readonly MessageDetailsAnswer[]): RecordedDelivery[] {
+  const found = new Map<string, RecordedDelivery>();
+  for (const { messageId, deliveries } of messages) {
+    for (const delivery of deliveries) {
+      const known = found.get(delivery.id);
+      if (known === undefined) found.set(delivery.id, { messageIds: [messageId], delivery });
+      else known.messageIds.push(messageId);
+    }
+  }
+  return [...found.values()];
+}
+
 /** Deliveries that a user cancelled, or retried before their due time. */
 function manualSteps(
-  { messageId, deliveries }: MessageDetailsAnswer,
+  { messageIds: [messageId], delivery }: RecordedDelivery,
   { destination }: RecordedSetup,
 ): Event[] {
-  return deliveries.flatMap(({ destinationId, transitions }) => {
-    const name = destination(destinationId);
-    if (name === undefined) return [];
-    return transitions.flatMap(({ at, reason }): Event[] => {
-      if (reason === "cancelled")
-        return [{ at: Date.parse(at), step: { cancel: { messageId, destination: name } } }];
-      if (reason === "retry_now")
-        return [{ at: Date.parse(at), step: { retry: { messageId, destination: name } } }];
-      return [];
-    });
+  const name = destination(delivery.destinationId);
+  if (name === undefined) return [];
+  return delivery.transitions.flatMap(({ at, reason }): Event[] => {
+    if (reason === "cancelled")
+      return [{ at: Date.parse(at), step: { cancel: { messageId, destination: name } } }];
+    if (reason === "retry_now")
+      return [{ at: Date.parse(at), step: { retry: { messageId, destination: name } } }];
+    return [];
   });
 }

@@ -48,33 +48,46 @@ function property(text: string): string {
   return data(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
 }
 
-/** GitHub cuts a summary off at 1 MiB, and says so with an error. */
-const maxLength = 900_000;
+/** GitHub refuses a summary of more than 1 MiB, and says so with an error. */
+const maxBytes = 900_000;
+const restInLog = "<p>The rest is in the log.</p>";
 
-/** Markdown. What comes from files and receivers is in it as text. */
+/** Markdown. What comes from files and receivers is in it as text. Failures are in it whole, or not. */
 export function stepSummary(reports: readonly ScenarioReport[]): string {
+  let left = maxBytes;
+  const fits = (part: string): boolean => {
+    const bytes = Buffer.byteLength(`${part}\n\n`);
+    if (bytes > left) return false;
+    left -= bytes;
+    return true;
+  };
   const passed = reports.filter(({ state }) => state === "passed").length;
   const rows = reports.map(
     ({ state, name, file }) =>
       `| ${state === "passed" ? "✓" : "✗"} ${state} | ${escaped(shown(name ?? ""))} | ${escaped(shown(file ?? ""))} |`,
   );
+  const keptRows = rows.filter(fits);
   const failures = reports
     .filter(({ state }) => state !== "passed")
-    .map((report) =>
-      [
-        `<details open><summary>${escaped(shown(report.name ?? report.file ?? "scenario"))}</summary>`,
-        ...marksOf(report).map(
-          ({ line, message }) => `<p>line ${line}</p>\n<pre>${escaped(message)}</pre>`,
-        ),
-        "</details>",
-      ].join("\n\n"),
-    );
+    .map((report) => {
+      const title = escaped(shown(report.name ?? report.file ?? "scenario"));
+      const frame = [`<details open><summary>${title}</summary>`, restInLog, "</details>"];
+      if (!fits(frame.join("\n\n"))) return null;
+      const marks = marksOf(report).map(
+        ({ line, message }) => `<p>line ${line}</p>\n<pre>${escaped(message)}</pre>`,
+      );
+      const kept = marks.filter(fits);
+      const [begin, rest, end] = frame;
+      return [begin, ...kept, ...(kept.length < marks.length ? [rest] : []), end].join("\n\n");
+    });
+  const isWhole = keptRows.length === rows.length && !failures.includes(null);
   const text = [
     `### Hookyard: ${passed} of ${reports.length} scenarios passed`,
-    ["| result | scenario | file |", "| --- | --- | --- |", ...rows].join("\n"),
-    ...failures,
+    ["| result | scenario | file |", "| --- | --- | --- |", ...keptRows].join("\n"),
+    ...failures.filter((failure) => failure !== null),
+    ...(isWhole ? [] : [restInLog]),
   ].join("\n\n");
-  return `${text.length > maxLength ? `${text.slice(0, maxLength)}\n\n…` : text}\n\n`;
+  return `${text}\n\n`;
 }
 
 function escaped(text: string): string {

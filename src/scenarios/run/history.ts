@@ -7,8 +7,15 @@ import type { AnswerOf } from "../../contract/contract.ts";
 import type { AttemptAnswer, DeliveryDetailsAnswer } from "../../contract/deliveries.ts";
 import type { ReceivedRequestAnswer } from "../../contract/endpoints.ts";
 import type { MessageDetailsAnswer, MessageSummaryAnswer } from "../../contract/messages.ts";
-import { messageStates, type DeliveryState, type MessageState } from "../../domain/states.ts";
+import { messageStates, type MessageState } from "../../domain/states.ts";
 import { audienceAsOf, readAudiences, type AudienceName, type SeenAudience } from "./audiences.ts";
+import {
+  byMessage,
+  deliveriesOf,
+  lostOf,
+  type DeliveryNames,
+  type SeenDelivery,
+} from "./deliveries.ts";
 import type { ScenarioPipeline } from "./pipeline.ts";
 
 export type SeenMessage = {
@@ -24,36 +31,10 @@ export type SeenMessage = {
   details: MessageDetailsAnswer;
 };
 
-type DeliveryVersion = {
-  at: number;
-  state: DeliveryState;
-  reason: string | null;
-  nextAttemptAt: number | null;
-};
-export type SeenDelivery = DeliveryVersion & {
-  message: SeenMessage;
-  destination: string;
-  details: DeliveryDetailsAnswer;
-  /**
-   * Every state it was in, each from its time on. The members above are those of the last one that
-   * counts.
-   */
-  versions: DeliveryVersion[];
-  attempts: SeenAttempt[];
-};
-
-/** The status of the answer, or the outcome of an attempt without one. */
-export type AttemptResult = number | string;
-export type SeenAttempt = {
-  at: number;
-  endedAt: number;
-  webhook: string;
-  result: AttemptResult;
-  details: AttemptAnswer;
-};
-
 export type SeenRequest = {
   at: number;
+  /** The time of its arrival, where there is no answer. */
+  answeredAt: number;
   endpoint: string;
   message: SeenMessage | null;
   details: ReceivedRequestAnswer;
@@ -65,23 +46,27 @@ export type History = {
   messages: SeenMessage[];
   deliveries: SeenDelivery[];
   requests: SeenRequest[];
-  /** That an endpoint kept only its newest requests; null when all are there. */
-  dropped: string | null;
+  /** By endpoint that kept only its newest requests: how many of them, and how many are gone. */
+  dropped: Map<string, { kept: number; gone: number }>;
   audiences: SeenAudience[];
 };
 
-/** For what counts them: all there were. */
-export function allRequests({ requests, dropped }: History): SeenRequest[] {
-  if (dropped !== null) throw new Error(dropped);
+/** For what counts them: all there were at the endpoint, or at all of them. */
+export function allRequests(
+  { requests, dropped }: History,
+  endpoints?: readonly string[],
+): SeenRequest[] {
+  for (const [endpoint, { kept, gone }] of dropped)
+    if (endpoints === undefined || endpoints.includes(endpoint))
+      throw new Error(
+        `The endpoint ${endpoint} received ${kept + gone} requests and kept only the newest ${kept}. Send less to it, or expect attempts instead.`,
+      );
   return requests;
 }
 
 /** How the things of the pipeline are called in the file. */
-type Names = {
+type Names = DeliveryNames & {
   source(id: string): string;
-  destination(id: string): string;
-  /** The endpoint at a webhook's URL, or the URL itself. */
-  webhook(url: string): string;
   endpoints(): [name: string, id: string][];
   audiences(): AudienceName[];
 };
@@ -101,9 +86,19 @@ export function createHistoryReader(
     const text = JSON.stringify(summary);
     const before = known.get(summary.id);
     if (before?.summary === text && changesShow(before.details)) return before.details;
-    const details = await withAllBytes(await pipeline.call("messages.get", { id: summary.id }));
+    const listed = await pipeline.call("messages.get", { id: summary.id });
+    const details = await withAllBytes(await withAllAttempts(listed));
     known.set(summary.id, { summary: text, details });
     return details;
+  }
+
+  /** Of a message with several deliveries, an answer has fewer attempts of each. */
+  async function withAllAttempts(details: MessageDetailsAnswer): Promise<MessageDetailsAnswer> {
+    if (lostOf(details) === 0) return details;
+    const deliveries: DeliveryDetailsAnswer[] = [];
+    for (const { id } of details.deliveries)
+      deliveries.push(await pipeline.call("deliveries.get", { id }));
+    return { ...details, deliveries };
   }
 
   /** An answer of over 1 MB leaves them out. */
@@ -165,16 +160,17 @@ export function createHistoryReader(
         .map((message) => [message.details.messageId, message]),
     );
     const requests: SeenRequest[] = [];
-    let lost: string | null = null;
+    const lost: History["dropped"] = new Map();
     for (const [endpoint, id] of names.endpoints()) {
       // In a story, the user may have deleted it.
       if (!there.has(id)) continue;
       const { items, dropped } = await requestsAt(pipeline, id);
-      if (dropped > 0)
-        lost ??= `The endpoint ${endpoint} received ${items.length + dropped} requests and kept only the newest ${items.length}. Send less to it, or expect attempts instead.`;
+      if (dropped > 0) lost.set(endpoint, { kept: items.length, gone: dropped });
       const ofEndpoint = items.reverse().map((details): SeenRequest => {
         const message = byMessageId.get(details.message.messageId ?? "") ?? null;
-        return { at: Date.parse(details.receivedAt), endpoint, message, details };
+        const at = Date.parse(details.receivedAt);
+        const { answeredAt = details.receivedAt } = details;
+        return { at, answeredAt: Date.parse(answeredAt), endpoint, message, details };
       });
       requests.push(
         ...ofEndpoint.toSorted(
@@ -190,10 +186,9 @@ export function createHistoryReader(
     const { now, nextDueAt } = await pipeline.call("clock.get", {});
     const messages = await readMessages();
     const audiences = await readAudiences(pipeline, names.audiences(), messages);
-    const deliveries = messages.flatMap((message) =>
-      message.details.deliveries.map((details) => seenDelivery(message, details, names)),
-    );
-    for (const { message, versions } of deliveries) message.version += versions.length;
+    const deliveries = deliveriesOf(messages, names);
+    for (const { messages: own, versions } of deliveries)
+      for (const message of own) message.version += versions.length;
     return {
       now: Date.parse(now),
       nextDueAt: nextDueAt === null ? null : Date.parse(nextDueAt),
@@ -234,96 +229,6 @@ async function requestsAt(
   }
 }
 
-function seenDelivery(
-  message: SeenMessage,
-  details: DeliveryDetailsAnswer,
-  names: Names,
-): SeenDelivery {
-  const attempts = details.attempts.map((attempt) => seenAttempt(attempt, names));
-  const versions = versionsOf(details, attempts);
-  const last = versions.at(-1);
-  return {
-    at: last?.at ?? message.at,
-    state: details.state,
-    reason: details.reason,
-    nextAttemptAt: timeOrNull(details.nextAttemptAt),
-    message,
-    destination: names.destination(details.destinationId),
-    details,
-    versions,
-    attempts: attempts.toSorted(inOrder),
-  };
-}
-
-function seenAttempt(details: AttemptAnswer, names: Names): SeenAttempt {
-  const at = Date.parse(details.startedAt);
-  const answered = details.outcome === "success" || details.outcome === "http_error";
-  return {
-    at,
-    // Only an attempt that was held took time on the clock.
-    endedAt: details.simulated ? at + Math.round(details.durationMs) : at,
-    webhook: names.webhook(details.webhookUrl),
-    result: answered ? (details.response?.status ?? details.outcome) : details.outcome,
-    details,
-  };
-}
-
-/** Webhooks of one round run beside each other: their names order them, in every run alike. */
-function inOrder(one: SeenAttempt, other: SeenAttempt): number {
-  return (
-    one.details.round - other.details.round ||
-    one.at - other.at ||
-    (one.webhook < other.webhook ? -1 : Number(one.webhook > other.webhook))
-  );
-}
-
-/**
- * An attempt's start is the record of `sending`, and the attempt that succeeded is the record of
- * `delivered`.
- */
-function versionsOf(
-  details: DeliveryDetailsAnswer,
-  attempts: readonly SeenAttempt[],
-): DeliveryVersion[] {
-  const version = (
-    at: number,
-    state: DeliveryState,
-    reason: string | null,
-    nextAttemptAt: number | null = null,
-  ): DeliveryVersion => ({
-    at,
-    state,
-    reason,
-    nextAttemptAt,
-  });
-  const first = attempts.find(({ details: { outcome } }) => outcome === "success");
-  const changes: { rank: number; version: DeliveryVersion }[] = [
-    { rank: 0, version: version(Date.parse(details.createdAt), "queued", null) },
-    ...attempts.map(({ at }) => ({ rank: 1, version: version(at, "sending", null) })),
-    ...details.transitions.map(({ at, state, reason, nextAttemptAt }) => ({
-      rank: 2,
-      version: version(Date.parse(at), state, reason, timeOrNull(nextAttemptAt)),
-    })),
-    ...(first === undefined
-      ? []
-      : [{ rank: 2, version: version(first.endedAt, "delivered", "succeeded") }]),
-  ];
-  const versions = changes
-    .toSorted((one, other) => one.version.at - other.version.at || one.rank - other.rank)
-    .map((change) => change.version);
-  const last = versions.at(-1);
-  // An action and its result can share a moment: the record has the final state.
-  if (last !== undefined && last.state !== details.state)
-    versions.push(
-      version(last.at, details.state, details.reason, timeOrNull(details.nextAttemptAt)),
-    );
-  return versions;
-}
-
-function timeOrNull(text: string | null): number | null {
-  return text === null ? null : Date.parse(text);
-}
-
 export function asOf(history: History, moment: number): History {
   if (moment >= history.now) return history;
   const deliveries = history.deliveries.flatMap((delivery): SeenDelivery[] => {
@@ -335,12 +240,13 @@ export function asOf(history: History, moment: number): History {
           {
             ...delivery,
             ...last,
+            messages: delivery.messages.filter(({ at }) => at <= moment),
             versions,
             attempts: delivery.attempts.filter(({ endedAt }) => endedAt <= moment),
           },
         ];
   });
-  const states = Map.groupBy(deliveries, ({ message }) => message.ordinal);
+  const states = byMessage(deliveries);
   return {
     now: moment,
     nextDueAt: null,
@@ -359,7 +265,13 @@ export function asOf(history: History, moment: number): History {
         };
       }),
     deliveries,
-    requests: history.requests.filter(({ at }) => at <= moment),
+    requests: history.requests
+      .filter(({ at }) => at <= moment)
+      .map((request) =>
+        request.answeredAt <= moment
+          ? request
+          : { ...request, details: { ...request.details, status: null } },
+      ),
     dropped: history.dropped,
     audiences: history.audiences
       .filter(({ at }) => at <= moment)
@@ -380,7 +292,7 @@ export function momentsOf({
     for (const { at } of versions) moments.add(at);
     for (const { endedAt } of attempts) moments.add(endedAt);
   }
-  for (const { at } of requests) moments.add(at);
+  for (const { at, answeredAt } of requests) moments.add(at).add(answeredAt);
   for (const audience of audiences)
     for (const { at } of [audience, ...audience.notices]) moments.add(at);
   return [...moments].toSorted((one, other) => one - other);

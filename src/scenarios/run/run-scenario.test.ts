@@ -28,3 +28,26 @@ steps:
     [...names, "#4"].map((id) => `track Bought · u_1 · ${id} → Receiver`),
   );
 });
+
+test.each(["command: exit 0", "wait: 1ms", "request: { url: 'http://127.0.0.1:1/' }"])(
+  "within counts from a step %s",
+  async (step) => {
+    const text = `name: A
+endpoints: { Receiver: [{ status: 503, times: 5 }, { status: 200 }] }
+destinations: { Receiver: { webhooks: [{ endpoint: Receiver }] } }
+settings: { jitter: false }
+steps:
+  - send: { type: track, event: Bought, userId: u_1 }
+  - advance: 2m
+  - ${step}
+  - expect:
+      - deliveries: { state: waiting, within: 10s }
+      - deliveries: { of: { state: delivered }, never: true, within: 10s }
+      - deliveries: { state: delivered, within: 5m }
+  - ${step}
+  - expect: { deliveries: { of: { state: delivered }, never: true, within: 1m } }
+`;
+    const report = await runRead({ read: readScenario(text), start: startPipeline });
+    expect(report.steps.filter(({ state }) => state !== "passed")).toEqual([]);
+  },
+);

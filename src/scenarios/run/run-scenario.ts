@@ -303,9 +303,9 @@ async function act(
     return {
       outcome: `${await session.act(() => session.withDeliveries("cancel", (delivery) => choosesDelivery(step.cancel, delivery)))} cancelled`,
     };
-  if ("request" in step) return session.requests.take(step, signal);
-  if ("command" in step) return session.requests.runCommand(step);
-  if ("wait" in step) await pause(step.wait, signal);
+  if ("request" in step) return session.act(() => session.requests.take(step, signal));
+  if ("command" in step) return session.act(() => session.requests.runCommand(step));
+  if ("wait" in step) await session.act(() => pause(step.wait, signal));
   if ("expect" in step)
     return {
       expectations: await resultsOf(step.expect, {

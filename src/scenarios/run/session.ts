@@ -25,7 +25,8 @@ import {
   writeKeyOf,
   type EndpointAddress,
 } from "./drafts.ts";
-import { createHistoryReader, type History, type SeenDelivery } from "./history.ts";
+import type { SeenDelivery } from "./deliveries.ts";
+import { createHistoryReader, type History } from "./history.ts";
 import { Requests } from "./request.ts";
 import type { ScenarioPipeline } from "./pipeline.ts";
 

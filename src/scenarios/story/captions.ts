@@ -7,7 +7,8 @@
 
 import { isObject, type Json } from "../../domain/json.ts";
 import { membersOf } from "../run/audiences.ts";
-import { allRequests, type History, type SeenAttempt } from "../run/history.ts";
+import { allAttempts, type SeenAttempt } from "../run/deliveries.ts";
+import { allRequests, type History } from "../run/history.ts";
 import type { StoryNames } from "./scenes.ts";
 
 /** A value is something that was read from the pipeline. */
@@ -149,7 +150,7 @@ function audienceValue(name: string, value: string, { audiences }: History): str
 
 function endpointValue(name: string, value: string, history: History): string | null {
   if (value === "requests")
-    return String(allRequests(history).filter(({ endpoint }) => endpoint === name).length);
+    return String(allRequests(history, [name]).filter(({ endpoint }) => endpoint === name).length);
   return resultOf(
     lastOf(
       history.deliveries.flatMap(({ attempts }) => attempts),
@@ -164,9 +165,8 @@ function destinationValue(
   { deliveries, now }: History,
 ): string | null {
   const own = deliveries.filter(({ destination }) => destination === name);
-  const attempts = own.flatMap((delivery) => delivery.attempts);
-  if (value === "attempts") return String(attempts.length);
-  if (value === "last") return resultOf(lastOf(attempts));
+  if (value === "attempts") return String(own.flatMap(allAttempts).length);
+  if (value === "last") return resultOf(lastOf(own.flatMap(({ attempts }) => attempts)));
   if (value !== "took") return String(own.filter(({ state }) => state === value).length);
   const newest = own.at(-1);
   if (newest === undefined) return null;

@@ -279,21 +279,17 @@ function atStart({
 
     spreadOverdue: transactions.wrap((now, gapMs, maxMs, before = 0, max = allRows, windowOf) => {
       const overdue = `${inState} WHERE c.state = ${waiting} AND c.n > 0 AND d.state = ${waiting} AND d.next_attempt_at < ?`;
-      const count = db.prepare<[number], number>(`SELECT count(*) FROM (${overdue})`).pluck();
-      const all = before + (count.get(now) ?? 0);
+      const count = db.prepare<[number], number>(`SELECT count(*) FROM (${overdue})`);
+      const all = before + (count.pluck().get(now) ?? 0);
       const gap = all > 1 ? Math.min(gapMs, maxMs / (all - 1)) : 0;
+      const inOrder = `${overdue} ORDER BY d.next_attempt_at, d.id LIMIT ?`;
       // Those that were moved are no longer overdue.
-      const rows = db
-        .prepare<[number, number], DeliveryRow>(
-          `${overdue} ORDER BY d.next_attempt_at, d.id LIMIT ?`,
-        )
-        .all(now, max);
-      const move = db.prepare(
-        "UPDATE deliveries SET next_attempt_at = ?, reason = 'overdue' WHERE id = ?",
-      );
+      const rows = db.prepare<[number, number], DeliveryRow>(inOrder).all(now, max);
+      const sql = "UPDATE deliveries SET next_attempt_at = ?, reason = 'overdue' WHERE id = ?";
+      const move = db.prepare(sql);
       for (const [place, row] of rows.entries()) {
-        const windowMs = windowOf?.(row.destination_id as DestinationId) ?? Infinity;
-        const windowEnd = (row.first_attempt_at ?? Infinity) + windowMs;
+        const window = windowOf?.(row.destination_id as DestinationId) ?? Infinity;
+        const windowEnd = (row.first_attempt_at ?? Infinity) + window;
         let at = Math.ceil((now + (before + place) * gap) / 1000) * 1000;
         // Later it would expire without its attempt.
         if (at > windowEnd && now <= windowEnd)

@@ -103,7 +103,7 @@ function sending(request: readonly MessageDetailsAnswer[], setup: RecordedSetup)
   return { at: Date.parse(first.receivedAt), step };
 }
 
-export type RecordedDelivery = {
+type RecordedDelivery = {
   messageIds: [string, ...string[]];
   delivery: DeliveryDetailsAnswer;
 };

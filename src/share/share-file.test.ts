@@ -176,8 +176,13 @@ describe("a share file", () => {
             "@template": `${url.replace("://", `://ada:${planted.urlPassword}@`)}?token=${planted.urlToken}&user={{userId}}`,
           },
           headers: {
-            Authorization: { "@template": `Bearer ${planted.templateHeader} {{userId}}` },
-            "X-Api-Key": planted.literalHeader,
+            "@merge": {
+              direction: "left",
+              objects: [
+                { Authorization: { "@template": `Bearer ${planted.templateHeader} {{userId}}` } },
+                { "X-Api-Key": planted.literalHeader },
+              ],
+            },
           },
           data: { "@path": "$." },
         },

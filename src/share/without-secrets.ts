@@ -67,10 +67,11 @@ function textsIn(value: unknown): string[] {
   return Object.values(value).flatMap(textsIn);
 }
 
+/** In a mapping, at any depth of its directives. */
 function credentialsOfHeaders(headers: unknown): string[] {
   if (typeof headers !== "object" || headers === null) return [];
   return Object.entries(headers).flatMap(([name, value]) =>
-    isCredential(name) ? textsIn(value).flatMap(partsOf) : [],
+    isCredential(name) ? textsIn(value).flatMap(partsOf) : credentialsOfHeaders(value),
   );
 }
 

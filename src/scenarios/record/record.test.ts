@@ -280,7 +280,12 @@ steps:
           name: "Orders",
           trigger: 'type = "track"',
           url,
-          headers: { "X-Api-Key": "s3cr3t", "X-Shop": { "@path": "$.properties.shop" } },
+          headers: {
+            "@merge": {
+              direction: "left",
+              objects: [{ "X-Api-Key": "s3cr3t" }, { "X-Shop": { "@path": "$.properties.shop" } }],
+            },
+          },
           data: { id: { "@path": "$.messageId" }, coupon: { "@path": "$.properties.coupon" } },
           batch: { enabled: true, size: 10, waitMs: 60_000 },
         },

@@ -7,7 +7,7 @@ import type { AttemptAnswer } from "../../contract/deliveries.ts";
 import type { DestinationAnswer } from "../../contract/destinations.ts";
 import type { MessageDetailsAnswer } from "../../contract/messages.ts";
 import type { SourceAnswer } from "../../contract/sources.ts";
-import { headersWithoutCredentials, leftOut } from "../../domain/credentials.ts";
+import { leftOut, withoutCredentials } from "../../domain/credentials.ts";
 import { formatDuration } from "../file/duration.ts";
 import type { ScenarioInput } from "../file/scenario-schema.ts";
 import { fileRetryProfile } from "../run/drafts.ts";
@@ -172,18 +172,20 @@ function recordedWebhooks(
   });
 }
 
-/** Scenarios are shared and committed. */
-function recordedHeaders(
-  name: string,
-  headers: Record<string, string>,
-  note: Note,
-): Record<string, string> {
-  const without = headersWithoutCredentials(headers);
-  for (const [header, value] of Object.entries(headers)) {
-    if (value !== without[header])
-      note(`The value of the header ${header} of ${name} is not recorded: ${leftOut} replaces it.`);
-  }
+/** Scenarios are shared and committed. Headers of a mapping may be directives. */
+function recordedHeaders<Headers>(name: string, headers: Headers, note: Note): Headers {
+  const without = withoutCredentials({ headers }).headers;
+  for (const header of namesLeftOut(headers, without))
+    note(`The value of the header ${header} of ${name} is not recorded: ${leftOut} replaces it.`);
   return without;
+}
+
+function namesLeftOut(headers: unknown, without: unknown): string[] {
+  if (typeof headers !== "object" || headers === null) return [];
+  return Object.entries(headers).flatMap(([name, value]) => {
+    const recorded = (without as Record<string, unknown>)[name];
+    return recorded === leftOut && value !== leftOut ? [name] : namesLeftOut(value, recorded);
+  });
 }
 
 /** In the order in which they started; those of a batch once. */
@@ -221,9 +223,7 @@ function recordedMapping(
     ...(trigger === null ? {} : { trigger }),
     endpoint,
     ...(method === "POST" ? {} : { method }),
-    ...(isEmpty(headers)
-      ? {}
-      : { headers: recordedHeaders(destination, headers as Record<string, string>, note) }),
+    ...(isEmpty(headers) ? {} : { headers: recordedHeaders(destination, headers, note) }),
     ...(JSON.stringify(data) === '{"@path":"$."}' ? {} : { data }),
     ...(batch.enabled
       ? { batch: { size: batch.size, keys: batch.keys, wait: formatDuration(batch.waitMs) } }

@@ -38,6 +38,7 @@ const longest = [
   "/test/e2e/flow",
   "/test/receivers/check.",
   "/test/receivers/explore",
+  "/src/check/",
   "/test/crash/",
   "/test/conformance/workspaces",
   "/test/simulation/",

@@ -1,6 +1,6 @@
 /** Checks of messages whose timestamp is long past. */
 
-import { isAccepted } from "../receiver/request.ts";
+import { isAccepted, isRetried } from "../receiver/request.ts";
 import { MessageModel } from "./message-model.ts";
 import { briefOf, did, pass, skipped, times, warn, type Check, type Outcome } from "./outcome.ts";
 import type { Probe } from "./probe.ts";
@@ -70,8 +70,8 @@ export const oldMessageChecks: Check[] = [
     async run(probe) {
       const token = probe.token();
       const body = probe.message(token, { timestamp: probe.time(4 * hour) });
-      const sent = await probe.deliver(body);
       await probe.deliver(body);
+      const again = await probe.deliver(body);
       // The very first message came before all the others of this run: a memory of the last few
       // hundred has lost it.
       const first = probe.receiver.sent.find(isAccepted);
@@ -89,10 +89,14 @@ export const oldMessageChecks: Check[] = [
           "A copy of a message from four hours ago took effect again. A sender retries for four hours, so remember a messageId for longer than that.",
           "idempotency",
         );
-      if (isAccepted(sent) && effects.get(token)?.count === 1) return pass("one effect");
+      if (isAccepted(again) && effects.get(token)?.count === 1) return pass("one effect");
+      // Its age may not be why: after the load, a receiver may be busy.
+      const isAge =
+        !isRetried(again) || isAccepted(await probe.deliver(probe.message(probe.token())));
+      if (!isAge) return skipped(`The receiver ${did(again)} to old messages and to new ones.`);
       return warn(
-        isAccepted(sent) ? "no effect" : briefOf(sent),
-        `The receiver ${did(sent)} to a message from four hours ago${isAccepted(sent) ? ", and it took no effect" : ""}. A sender retries for four hours: do not refuse a message because of its timestamp.`,
+        isAccepted(again) ? "no effect" : briefOf(again),
+        `The receiver ${did(again)} to a message from four hours ago${isAccepted(again) ? ", and it took no effect" : ""}. A sender retries for four hours: do not refuse a message because of its timestamp.`,
       );
     },
   },

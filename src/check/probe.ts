@@ -33,6 +33,8 @@ export type Receiver = {
   now(): number;
   /** The next text that no other message has. */
   drawToken(): string;
+  /** How much of what this run has sent the effects show. */
+  workIn(text: string): number;
   /** Everything that was sent in any check. */
   sent: Recorded[];
 };
@@ -195,6 +197,7 @@ export class Probe {
       ...(typeof wanted === "number" ? {} : { isEnough: wanted }),
       settleMs,
       whileAtWorkMs,
+      workIn: this.receiver.workIn,
       atMostMs: Math.max(shownWithinMs, 2 * this.receiver.effectMs),
     });
     const { first } = this.receiver;

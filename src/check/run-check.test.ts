@@ -404,6 +404,17 @@ test("a receiver that does not answer has not answered in time", async () => {
   expect(report.score).toBe(0);
 });
 
+test("a receiver that refuses everything passes no other check, also without the one of its answers", async () => {
+  const { url } = await receiver({
+    onMessage: (_, response) => void response.writeHead(401).end(),
+  });
+  const of = { secret: "s3cret", skip: ["answers"] };
+  const found = await verdicts(url, of);
+  expect(found["alive-after"]).toMatchObject({ verdict: "fail" });
+  const others = Object.entries(found).filter(([id]) => id !== "in-time" && id !== "alive-after");
+  expect(others.map(([, { verdict }]) => verdict)).toEqual(others.map(() => "skipped"));
+});
+
 test("a receiver whose first request fails is sent another message, as a sender does", async () => {
   let nth = 0;
   const once = doOnce();

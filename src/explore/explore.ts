@@ -8,7 +8,7 @@ import { changingMembers, type Violation } from "./claims.ts";
 import type { Exploration } from "./explore-file.ts";
 import { pause } from "../receiver/wire.ts";
 import { CannotExplore, Gone } from "./explored-receiver.ts";
-import { Runner } from "./runner.ts";
+import { betweenStatesMs, Runner } from "./runner.ts";
 import { Coverage, draw, type Drawn, type Schedule, type Step } from "./schedule.ts";
 import { shrink } from "./shrink.ts";
 
@@ -129,7 +129,7 @@ async function learn(runner: Runner): Promise<string[]> {
   const isSeen =
     effects !== null &&
     results.flat().every(({ kind }) => kind === "never") &&
-    (await runner.states(each, effects)).every((part) => part !== "");
+    (await runner.states(each, effects)).every((part) => part !== null && part !== "");
   if (!isSeen) {
     const reasons = first.map(({ text }) => text).join(" ");
     throw new CannotExplore(
@@ -142,9 +142,6 @@ async function learn(runner: Runner): Promise<string[]> {
     "The effects show users, and not the tokens of messages: they are compared with those of the same messages once each.";
   return [note, ...(await learnState(runner))];
 }
-
-/** Times are often shown in whole seconds. */
-const betweenStatesMs = 1_000;
 
 /** Members that differ where nothing was different cannot be compared. */
 async function learnState(runner: Runner): Promise<string[]> {

@@ -35,6 +35,8 @@ const atOnce = 64;
  * the last has sent its message.
  */
 const fewAtOnce = 4;
+/** Times are often shown in whole seconds. */
+export const betweenStatesMs = 1_000;
 
 type Run = {
   token: string;
@@ -151,13 +153,28 @@ export class Runner {
    */
   async changesOfStates(schedules: readonly Schedule[]): Promise<string[] | null> {
     if (schedules.length === 0) return null;
+    const busy = await this.#differing(schedules, this.#atOnce);
+    if (busy.length === 0) return null;
+    // What differs among many at the same time may be a mistake of the receiver.
+    await this.#differing(schedules, fewAtOnce);
+    await pause(betweenStatesMs);
+    const calm = await this.#differing(schedules, fewAtOnce);
+    return calm.flatMap(([one, other]) => changingMembers(one, other));
+  }
+
+  /** Measures again, so many at the same time; returns what was there and is there where they differ. */
+  async #differing(schedules: readonly Schedule[], count: number): Promise<[string, string][]> {
     const before = new Map(this.#states);
     this.#states.clear();
-    await this.#findStates(schedules.map((schedule) => this.#newRun(schedule)));
-    const pairs = [...this.#states].map(([key, part]) => [before.get(key) ?? part, part] as const);
-    return pairs.every(([one, other]) => this.#isSame(one, other))
-      ? null
-      : pairs.flatMap(([one, other]) => changingMembers(one, other));
+    const usual = this.#atOnce;
+    this.#atOnce = count;
+    await this.#findStates(schedules.map((schedule) => this.#newRun(schedule))).finally(() => {
+      this.#atOnce = usual;
+    });
+    return [...this.#states].flatMap(([key, part]): [string, string][] => {
+      const one = before.get(key) ?? part;
+      return this.#isSame(one, part) ? [] : [[one, part]];
+    });
   }
 
   /**

@@ -70,7 +70,7 @@ describe("a number is stable", () => {
   async function asked(
     answers: string[],
     times: number,
-    more: { settleMs?: number | null; whileAtWorkMs?: number } = {},
+    more: Pick<Parameters<typeof stableEffects>[0], "settleMs" | "whileAtWorkMs" | "workIn"> = {},
   ): Promise<{ count: number | undefined; asks: number; took: number }> {
     let asks = 0;
     let now = 0;
@@ -113,6 +113,8 @@ describe("a number is stable", () => {
     expect(await asked([...work, ""], 1, more)).toMatchObject({ count: 0, took: 8000 });
     const endless = Array.from({ length: 200 }, (_, nth) => "other ".repeat(nth));
     expect(await asked(endless, 1, more)).toMatchObject({ count: 0, took: 30_000 });
+    const workIn = (text: string): number => text.split("own").length;
+    expect(await asked(endless, 1, { ...more, workIn })).toMatchObject({ count: 0, took: 3000 });
   });
 });
 

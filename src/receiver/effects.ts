@@ -243,8 +243,9 @@ type Asking = {
   /** For many tokens there may be a quicker way. */
   countIn?: (text: string) => (token: string) => Effects;
   atMostMs?: number;
-  /** So long while the answer as a whole still grows or shrinks: the receiver is at work. */
+  /** So long while there is more or less of this in the answer: the receiver is at work. */
   whileAtWorkMs?: number;
+  workIn?: (text: string) => number;
   /**
    * How long the numbers have to stay the same; as long as two answers when left out. Null: the
    * first that are enough count.
@@ -270,12 +271,13 @@ export async function stableEffects({
   countIn = countingIn,
   atMostMs = threeSeconds,
   whileAtWorkMs = atMostMs,
+  workIn = (text) => text.length,
   settleMs = 0,
   time = realTime,
 }: Asking): Promise<Map<string, Effects>> {
   const began = time.now();
   let [sameSince, changedAt] = [began, began];
-  for (let before = null as { length: number; counts: string } | null; ;) {
+  for (let before = null as { work: number; counts: string } | null; ;) {
     const text = await ask();
     const count = countIn(text);
     const effects = new Map<string, Effects>();
@@ -283,18 +285,17 @@ export async function stableEffects({
       await nextTurn();
       effects.set(token, count(token));
     }
-    const { length } = text;
+    const work = workIn(text);
     const counts = [...effects.values()].map((each) => each.count).join();
     const now = time.now();
     const isSame = counts === before?.counts;
     if (!isSame) sameSince = now;
-    // Its length: a time of day in it changes with every answer.
-    if (before !== null && length !== before.length) changedAt = now;
+    if (before !== null && work !== before.work) changedAt = now;
     const isEnded = isEnough(effects)
       ? settleMs === null || (isSame && now - sameSince >= settleMs)
       : now + everyMs > changedAt + atMostMs;
     if (isEnded || now + everyMs > began + Math.max(atMostMs, whileAtWorkMs)) return effects;
-    before = { length, counts };
+    before = { work, counts };
     await time.pause(everyMs);
   }
 }

@@ -116,7 +116,10 @@ describe("hookyard/testing", () => {
       { attempts: { of: { webhook: url }, results: [200] } },
       { attempts: { of: { webhook: "Receiver" }, results: [503] } },
     ]);
-    await hookyard.change({ endpoints: { Receiver: [{ do: "forward", to: url, hold: 3 }] } });
+    const held = { Receiver: [{ do: "forward" as const, to: url, hold: 3 }] };
+    await hookyard.change({ endpoints: held });
+    // What a test does with its own object afterwards says nothing of the change that was made.
+    held.Receiver.length = 0;
     await hookyard.create({ audiences: { Staff: { members: ["cyd"] } } });
     await hookyard.expect({ audiences: { of: { name: "Staff" }, size: 1 } });
     await expect(hookyard.expect({ attempts: { of: { webhook: "Elsewhere" } } })).rejects.toThrow(

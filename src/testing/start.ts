@@ -126,7 +126,7 @@ function createHookyard({ setup, session, ingestUrl, keys, stop }: Parts): Hooky
   let writeKeys = keys;
   let stopped: Promise<void> | null = null;
   /** What was changed and created since the start: later steps may name it. */
-  const before: Step[] = [];
+  let before: Step[] = [];
 
   async function take(step: Step): Promise<void> {
     if (stopped !== null) throw new Error("This Hookyard has been stopped.");
@@ -153,13 +153,15 @@ function createHookyard({ setup, session, ingestUrl, keys, stop }: Parts): Hooky
     post: (body, options = {}) => take({ post: body, ...options }),
     advance: (how) => take({ advance: how }),
     async change(change) {
+      const made = structuredClone(change);
       await take({ change });
-      before.push({ change });
+      before = [...before.flatMap((step) => besides(step, made)), { change: made }];
       writeKeys = await writeKeysOf(session);
     },
     async create(things) {
+      const made = structuredClone(things);
       await take({ create: things });
-      before.push({ create: things });
+      before.push({ create: made });
     },
     sync: (name) => take({ sync: name }),
     delete: (users) => take({ delete: users }),
@@ -174,6 +176,15 @@ function createHookyard({ setup, session, ingestUrl, keys, stop }: Parts): Hooky
 }
 
 /** Errors are reported by their place in the object, as there are no lines. */
+/** Without the endpoints that a later change replaces; nothing when it was about these alone. */
+function besides(step: Step, { endpoints: replaced = {} }: ChangeInput): Step[] {
+  if (!("change" in step)) return [step];
+  const { endpoints = {}, ...others } = step.change;
+  const left = Object.entries(endpoints).filter(([name]) => !(name in replaced));
+  if (left.length > 0) return [{ change: { ...others, endpoints: Object.fromEntries(left) } }];
+  return Object.keys(others).length === 0 ? [] : [{ change: others }];
+}
+
 function readDefinition(setup: Setup, steps: Step[]): ReadScenario {
   const placed = (path: Path) => ({ line: 1, column: 1, path });
   const value = { name: "A test", ...setup, steps } as Json;

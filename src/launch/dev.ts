@@ -1,11 +1,12 @@
 /**
  * `npm run dev -- FLAGS`: Vite's server shows the inspector from its sources and updates the open
- * page when they change. Behind it runs the engine from its sources, restarted when they change, on
- * the same ports and with the same token for the page.
+ * page when they change. Behind it runs the engine from its sources, restarted when they change: its
+ * ports for clients and webhooks stay, and so does the token for the page.
  */
 
 import { fork, type ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
+import type { ProxyOptions } from "vite";
 import { whenAskedToStop } from "../headless/asked-to-stop.ts";
 import { serve } from "../headless/commands.ts";
 import { helpOf } from "../headless/flags.ts";
@@ -39,7 +40,7 @@ endWithNpm();
 await run(flags);
 
 async function run(flags: ServeFlags): Promise<void> {
-  /** Where the first engine listened: the later ones do too. */
+  /** Where the first engine listened: the later ones do too, except for the control port. */
   let first: Ready | null = null;
   let ready = Promise.withResolvers<Ready>();
   const ended = whenAskedToStop({ signals: ["SIGINT", "SIGTERM", "SIGHUP"] });
@@ -75,24 +76,27 @@ async function run(flags: ServeFlags): Promise<void> {
 
   const engine = createDevProgram(start);
   engine.restart();
-  const { token } = (first = await ready.promise);
+  const { uiUrl, token } = (first = await ready.promise);
+  /** Each engine has a new control port. While the next one starts, calls wait for it. */
+  function toEngine(): ProxyOptions {
+    let used: ProxyOptions;
+    return {
+      target: uiUrl,
+      configure: (_, options) => void (used = options),
+      bypass: async ({ headers }) => {
+        const current = await ready.promise;
+        used.target = current.uiUrl;
+        // An engine that keeps no data has a token of its own; the page keeps the first one.
+        if (headers.authorization === `Bearer ${token}`)
+          headers.authorization = `Bearer ${current.token}`;
+        return undefined;
+      },
+    };
+  }
   const server = await startDevServer({
     host: flags.host,
     port: flags.ports.ui,
-    proxy: {
-      [linkPath]: { target: first.uiUrl },
-      "/api/": {
-        target: first.uiUrl,
-        // While the engine starts again, calls wait for it.
-        bypass: async ({ headers }) => {
-          const current = await ready.promise;
-          // An engine that keeps no data has a token of its own; the page keeps the first one.
-          if (headers.authorization === `Bearer ${token}`)
-            headers.authorization = `Bearer ${current.token}`;
-          return undefined;
-        },
-      },
-    },
+    proxy: { [linkPath]: toEngine(), "/api/": toEngine() },
     engineChanged: () => {
       expectNext();
       engine.restart();
@@ -120,7 +124,8 @@ function engineFlags({ data, host, ports, config }: ServeFlags, first: Ready | n
     ...(ports.ingestTls === null
       ? []
       : [portFlags.ingestTls, port(first?.ingestTlsUrl, ports.ingestTls)]),
-    ...[portFlags.ui, port(first?.uiUrl, 0)],
+    // A new one each time: another program could take the old one between two engines.
+    ...[portFlags.ui, "0"],
     ...[portFlags.endpoints, port(first?.endpointsUrl, ports.endpoints)],
     ...[portFlags.endpointsTls, port(first?.endpointsTlsUrl, ports.endpointsTls)],
     ...(config === undefined ? [] : ["--config", config]),

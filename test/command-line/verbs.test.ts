@@ -481,18 +481,3 @@ test("share asks the Hookyard at HOOKYARD_URL, unless --data is given", async ()
   const gone = { env: { ...env, HOOKYARD_URL: "http://127.0.0.1:9" } };
   expect(await runInProcess(["share", file], gone)).toMatchObject({ code: 3 });
 });
-
-test.each(["SIGINT", "SIGTERM"] as const)(
-  "share leaves no copy of the data behind when %s ends it",
-  async (signal) => {
-    const [data, temporary] = [directory(), directory()];
-    await start(data);
-    const file = join(directory(), "all.hookyard");
-    const env = { ...quietBrowser(directory()), TMPDIR: temporary };
-    const sharing = hookyard(["share", file, "--data", data], { env });
-    await expect.poll(() => readdirSync(temporary), { interval: 1 }).toHaveLength(1);
-    sharing.kill(signal);
-    await sharing.ended;
-    expect(readdirSync(temporary)).toEqual([]);
-  },
-);

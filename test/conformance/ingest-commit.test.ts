@@ -3,12 +3,13 @@
  * commit there is no success.
  */
 
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { mkdtempSync, rmSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, onTestFinished, test } from "vitest";
 import { startIngestApp, writeKey } from "../support/ingest-app.ts";
 import { basic, post, talk } from "../support/ingest-client.ts";
 
@@ -178,10 +179,14 @@ test("stopping ends a busy connection with the answer that is under way", async 
     data,
     source: { faults: [{ do: "delay", delayMs: 200, times: 1 }] },
   });
+  const underWay = new Promise<unknown>((resolve) => {
+    subscribe("http.server.request.start", resolve);
+    onTestFinished(() => void unsubscribe("http.server.request.start", resolve));
+  });
   // One connection, so that the second goes out when the first has been answered.
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const outcomes = [0, 1].map((n) => statusOf(app.port, agent, numbered(n)));
-  await app.send("/v1/m", {});
+  await underWay;
   await app.stop();
   expect(await Promise.all(outcomes)).toEqual([200, expect.stringMatching(/^ECONN/)]);
   const again = await startIngestApp({ data });

@@ -3,8 +3,6 @@
  * errors and changes.
  */
 
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
 import { MessageChannel } from "node:worker_threads";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { App } from "../../src/app.ts";
@@ -19,6 +17,7 @@ import {
   type Connection,
   type Transport,
 } from "../../src/renderer/transport/transport.ts";
+import { lastingPort } from "../support/free-ports.ts";
 
 /** A host that can go away and come back, with the same app or another. */
 type Host = { transport: Transport; serve(app: App): Promise<void>; leave(): Promise<void> };
@@ -42,7 +41,7 @@ async function overHttp(): Promise<HttpHost> {
     createHttpTransport(options: { token: string }): Transport;
   };
   const token = "t".repeat(43);
-  const port = await freePort();
+  const port = await lastingPort();
   const fetchAnywhere = globalThis.fetch;
   const document = Object.assign(new EventTarget(), { hidden: false });
   vi.stubGlobal("document", document);
@@ -119,14 +118,6 @@ function startApp(): App {
 
 function fail(error: unknown): never {
   throw error;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** Everything that a watcher hears, and how to wait for some of it. */

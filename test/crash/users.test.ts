@@ -76,7 +76,40 @@ async function startFilled(
   return { hookyard, addresses, out };
 }
 
-/** Kills it as soon as so many rows are there. */
+type Started = Awaited<ReturnType<typeof startFilled>>;
+type Interrupted = { data: string; out: WebhookReceiver; answer: unknown };
+
+/**
+ * Begins work on a copy of the shop, and kills the program at each of these shares of it. Where a
+ * kill was too late, as when this process was paused, it begins again with another copy.
+ */
+async function interrupted(work: {
+  begin: (started: Started) => Promise<{ out: WebhookReceiver; answer: Promise<unknown> }>;
+  /** How much of the work is done, in all. */
+  done: string;
+  all: number;
+  shares: readonly number[];
+}): Promise<Interrupted> {
+  for (;;) {
+    const data = await dataDirectory();
+    const started = await startFilled(data);
+    const { out, answer } = await work.begin(started);
+    const answered = answer.catch(() => null);
+    let { hookyard } = started;
+    let isInTheMiddle = true;
+    for (const share of work.shares) {
+      const there = await killWhen(hookyard, data, work.done, work.all * share);
+      isInTheMiddle = there < work.all;
+      if (!isInTheMiddle) break;
+      ({ hookyard } = await start(data));
+    }
+    hookyard.kill("SIGKILL");
+    await hookyard.ended;
+    if (isInTheMiddle) return { data, out, answer: await answered };
+  }
+}
+
+/** Kills it as soon as the count is so large, and returns the count at its end. */
 async function killWhen(
   hookyard: HookyardProcess,
   data: string,
@@ -85,10 +118,11 @@ async function killWhen(
 ): Promise<number> {
   const db = new Database(join(data, "hookyard.db"), { readonly: true });
   const count = db.prepare<[], number>(sql).pluck();
-  while ((count.get() ?? 0) < least) await new Promise((resolve) => setTimeout(resolve, 1));
+  const now = (): number => count.get() ?? expect.unreachable();
+  while (now() < least) await new Promise((resolve) => setTimeout(resolve, 1));
   hookyard.kill("SIGKILL");
   await hookyard.ended;
-  const there = count.get() ?? 0;
+  const there = now();
   db.close();
   return there;
 }
@@ -118,20 +152,17 @@ function usersOfMessages(data: string, where: string): string[] {
 }
 
 test("a first sync: every member has exactly one accepted identify, and has been sent it", async () => {
-  const data = await dataDirectory();
-  const { hookyard, addresses, out } = await startFilled(data);
-  let running = hookyard;
   const rule = { trait: "plan", op: "is", value: "pro" };
-  const made = call(addresses, "POST", "audiences", { name: "Pros", rule }).catch(() => null);
-  const told = "SELECT count(*) FROM computed_values";
-  for (const share of [0.1, 0.35, 0.6]) {
-    const there = await killWhen(running, data, told, users * share);
-    expect(there, "it was in the middle").toBeLessThan(users);
-    ({ hookyard: running } = await start(data));
-  }
-  expect(await made).toBeNull();
-  running.kill("SIGKILL");
-  await running.ended;
+  const { data, out, answer } = await interrupted({
+    begin: async ({ addresses, out }) => ({
+      out,
+      answer: call(addresses, "POST", "audiences", { name: "Pros", rule }),
+    }),
+    done: "SELECT count(*) FROM computed_values",
+    all: users,
+    shares: [0.1, 0.35, 0.6],
+  });
+  expect(answer).toBeNull();
   await endWell(data, async (addresses) => {
     const { items } = await call<{ items: object[] }>(addresses, "GET", "audiences");
     expect(items).toMatchObject([
@@ -151,22 +182,17 @@ test("a first sync: every member has exactly one accepted identify, and has been
 });
 
 test("a deletion: every user has exactly one accepted delete, and is gone", async () => {
-  const data = await dataDirectory();
-  const { hookyard, addresses, out } = await startFilled(data);
   const named = everybody.slice(0, 4000);
-  const made = call(addresses, "POST", "deletions", { userIds: named }).catch(() => null);
-  const deleted = "SELECT count(*) FROM deletion_users WHERE body IS NOT NULL";
-  let running = hookyard;
-  for (const share of [0.1, 0.5]) {
-    expect(
-      await killWhen(running, data, deleted, named.length * share),
-      "it was in the middle",
-    ).toBeLessThan(named.length);
-    ({ hookyard: running } = await start(data));
-  }
-  expect(await made).toBeNull();
-  running.kill("SIGKILL");
-  await running.ended;
+  const { data, out, answer } = await interrupted({
+    begin: async ({ addresses, out }) => ({
+      out,
+      answer: call(addresses, "POST", "deletions", { userIds: named }),
+    }),
+    done: "SELECT count(*) FROM deletion_users WHERE body IS NOT NULL",
+    all: named.length,
+    shares: [0.1, 0.5],
+  });
+  expect(answer).toBeNull();
   await endWell(data, async (addresses) => {
     const { items } = await call<{ items: object[] }>(addresses, "GET", "deletions");
     expect(items).toMatchObject([{ state: "delivered" }]);
@@ -181,36 +207,33 @@ test("a deletion: every user has exactly one accepted delete, and is gone", asyn
 });
 
 test("a destination that is connected later: every member is sent to it by exactly one message", async () => {
-  const data = await dataDirectory();
-  const { hookyard, addresses } = await startFilled(data);
+  const ofAudience = "source_id = (SELECT source_id FROM audiences)";
   const rule = { trait: "plan", op: "is", value: "pro" };
-  const audience = await call<{ id: string; sourceId: string }>(addresses, "POST", "audiences", {
-    name: "Pros",
-    rule,
+  const { data, out: late } = await interrupted({
+    begin: async ({ addresses }) => {
+      const { sourceId } = await call<{ sourceId: string }>(addresses, "POST", "audiences", {
+        name: "Pros",
+        rule,
+      });
+      const out = await startReceiver(200);
+      onTestFinished(() => out.stop());
+      const answer = call(addresses, "POST", "destinations", {
+        name: "Late",
+        sourceIds: [sourceId],
+        webhooks: [{ url: out.url }],
+      });
+      return { out, answer };
+    },
+    // The audience itself has sent one to each of them.
+    done: `SELECT count(*) - ${users} FROM messages WHERE ${ofAudience}`,
+    all: users,
+    shares: [0.1, 0.35, 0.6],
   });
-  const late = await startReceiver(200);
-  onTestFinished(() => late.stop());
-  const made = call(addresses, "POST", "destinations", {
-    name: "Late",
-    sourceIds: [audience.sourceId],
-    webhooks: [{ url: late.url }],
-  }).catch(() => null);
-  const sent = "SELECT coalesce(json_extract(body, '$.firstSyncs[0].sent'), 0) FROM audiences";
-  let running = hookyard;
-  for (const share of [0.1, 0.35, 0.6]) {
-    const there = await killWhen(running, data, sent, users * share);
-    expect(there, "it was in the middle").toBeLessThan(users);
-    ({ hookyard: running } = await start(data));
-  }
-  await made;
-  running.kill("SIGKILL");
-  await running.ended;
   await endWell(data, async (addresses) => {
-    const now = await call(addresses, "GET", `audiences/${audience.id}`);
-    expect(now).toMatchObject({ size: users, firstSyncs: [] });
+    const { items } = await call<{ items: object[] }>(addresses, "GET", "audiences");
+    expect(items).toMatchObject([{ size: users, firstSyncs: [] }]);
   });
 
-  const ofAudience = "source_id = (SELECT source_id FROM audiences)";
   const both = everybody.flatMap((userId) => [userId, userId]);
   expect(usersOfMessages(data, ofAudience)).toEqual(both);
   const heard = late.requests.map(

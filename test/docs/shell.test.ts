@@ -44,13 +44,13 @@ async function startProgram() {
     expect(reported).toEqual([]);
   });
   writeFileSync(join(folder, "token"), token);
-  const here: [RegExp, string][] = [
-    [/http:\/\/127\.0\.0\.1:4700/g, addresses.ingestUrl],
-    [/http:\/\/127\.0\.0\.1:4701/g, uiUrl],
-    [/http:\/\/127\.0\.0\.1:4702/g, addresses.endpointsUrl],
-    [/~\/\.local\/share\/hookyard/g, folder],
-    [/npx hookyard/g, `"${process.execPath}" "${program}"`],
-  ];
+  const here = new Map([
+    ["http://127.0.0.1:4700", addresses.ingestUrl],
+    ["http://127.0.0.1:4701", uiUrl],
+    ["http://127.0.0.1:4702", addresses.endpointsUrl],
+    ["~/.local/share/hookyard", folder],
+    ["npx hookyard", `"${process.execPath}" "${program}"`],
+  ]);
   return {
     /**
      * Runs the blocks in one shell, where each may use what those before it set; answers what was
@@ -58,10 +58,13 @@ async function startProgram() {
      */
     async type(blocks: string[], files: Record<string, string> = {}): Promise<string> {
       for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-      const script = here.reduce(
-        (text, [usual, ours]) => text.replaceAll(usual, ours),
-        blocks.join("\n"),
-      );
+      // At once: a port of ours may begin like a usual one.
+      const script = blocks
+        .join("\n")
+        .replaceAll(
+          /http:\/\/127\.0\.0\.1:470[012]|~\/\.local\/share\/hookyard|npx hookyard/g,
+          (usual) => here.get(usual) ?? usual,
+        );
       const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], {
         cwd: folder,
         env: { ...process.env, HOOKYARD_URL: uiUrl, HOOKYARD_TOKEN: token },

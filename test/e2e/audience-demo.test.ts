@@ -174,8 +174,14 @@ describe("an audience", () => {
     await view.problems
       .filter({ hasText: "The key big_spenders is already used by Big spenders" })
       .waitFor();
+    const creates = inspector.hold("audiences.create");
+    creates.release();
     await view.make.click();
-    expect((await inspector.call("audiences.list", {})).items).toHaveLength(1);
+    await view.name.fill("Others");
+    await view.rule.event.fill("Order Completed");
+    await view.make.click();
+    await view.editor("Others").waitFor();
+    expect(creates.inputs).toMatchObject([{ name: "Others" }]);
   });
 });
 

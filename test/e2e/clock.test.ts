@@ -58,13 +58,15 @@ describe("the clock bar", () => {
     const { page } = await open();
     const frame = framePage(page);
     await livePage(page).row(/Seen/).waitFor();
+    const sets = inspector.hold("clock.set");
+    sets.release();
     await page.keyboard.press("Space");
     await page.locator("[data-clock=paused]").waitFor();
     await page.keyboard.press("/");
-    await page.keyboard.type(" . ");
+    await page.keyboard.type(" .");
+    await expect.poll(() => livePage(page).filter.inputValue()).toBe(" .");
     await page.keyboard.press("Escape");
     await page.keyboard.press("Escape");
-    expect((await inspector.call("clock.get", {})).mode).toBe("paused");
     await page.keyboard.press("Space");
     await page.locator("[data-clock=real]").waitFor();
     await frame.mode("×60").click();
@@ -79,6 +81,8 @@ describe("the clock bar", () => {
     await page.keyboard.press("Space");
     await expect.poll(async () => (await frame.now()) - Date.now()).toBeGreaterThan(10 * minute);
     expect((await inspector.call("clock.get", {})).mode).toBe("faster");
+    const modes = ["paused", "real", "faster", "paused", "faster"];
+    expect(sets.inputs).toMatchObject(modes.map((mode) => ({ mode })));
 
     // As it runs by then, and not as it was set here.
     await livePage(page).grid.focus();

@@ -2,10 +2,13 @@
 
 import type { Page, Request } from "playwright-core";
 import { describe, expect } from "vitest";
+import { clientsPage } from "./pages/clients.ts";
 import { flowPage } from "./pages/flow.ts";
 import { framePage } from "./pages/frame.ts";
 import { livePage } from "./pages/live.ts";
 import { palettePage } from "./pages/palette.ts";
+import { settingsPage } from "./pages/settings.ts";
+import { sourcesPage } from "./pages/sources.ts";
 import { storyPage } from "./pages/story.ts";
 import { seriousFindings } from "./support/axe.ts";
 import { test } from "./support/inspector-test.ts";
@@ -236,9 +239,15 @@ test("presenting hides write keys everywhere, and a form that is saved meanwhile
   await page.getByText("secrets hidden").waitFor();
   await expect.poll(shown).toContain("••••••");
   const keys = [source.writeKey, Buffer.from(`${source.writeKey}:`).toString("base64")];
-  for (const view of ["Sources", "Live", "Clients", "Settings"]) {
+  const loaded = {
+    Sources: sourcesPage(page).editor("Shop web"),
+    Live: livePage(page).row(/Order Completed/),
+    Clients: clientsPage(page).makeFirst.first(),
+    Settings: settingsPage(page).saveConfiguration,
+  };
+  for (const [view, part] of Object.entries(loaded)) {
     await framePage(page).viewLink(view).click();
-    await page.locator("main h2").first().or(page.locator("main h1").first()).first().waitFor();
+    await part.waitFor();
     for (const key of keys) expect(await shown(), view).not.toContain(key);
   }
   const hidden = ["eve@example.test", "t0ken-of-eve"];

@@ -70,7 +70,9 @@ test("a filter and a fault that were removed come back, and a choice that was sa
   await expect.poll(async () => (await saved()).mode).toBe("explain");
   await page.keyboard.press("Control+z");
   await page.getByRole("button", { name: "Remove fault 1" }).waitFor();
-  expect((await saved()).faults).toMatchObject([{ do: "answer", status: 503 }]);
+  await expect
+    .poll(async () => (await saved()).faults)
+    .toMatchObject([{ do: "answer", status: 503 }]);
 });
 
 test("changes of faults that follow each other at once build on each other", async ({

@@ -10,6 +10,7 @@ import { describe, expect, test, type TestContext } from "vitest";
 import { explore, type Explored } from "../../src/explore/explore.ts";
 import { readExploration } from "../../src/explore/explore-file.ts";
 import { scenarioOf } from "../../src/explore/scenario.ts";
+import { lastingPort } from "../support/free-ports.ts";
 import { runInProcess } from "../support/in-process.ts";
 
 /**
@@ -35,8 +36,8 @@ async function startFragile(
   });
   const listen = (port: number): Promise<void> =>
     new Promise((resolve) => void server.listen(port, "127.0.0.1", resolve));
-  await listen(0);
-  const { port } = server.address() as AddressInfo;
+  const port = await lastingPort();
+  await listen(port);
   const stop = (): void => {
     server.close();
     server.closeAllConnections();

@@ -368,8 +368,10 @@ describe("a collector that", () => {
     await expect
       .poll(() => readMetrics(app.metrics()).get("hookyard_spans_dropped_total")?.samples.get(""))
       .toBeGreaterThan(0);
-    const times = new Map<string, number>();
-    for (const { body } of collector.requests) times.set(body, (times.get(body) ?? 0) + 1);
+    // A batch that is sent again may have more spans, which came meanwhile.
+    const times = new Map<string | undefined, number>();
+    for (const [first] of exportsOf(collector).map(spansIn))
+      times.set(first?.spanId, (times.get(first?.spanId) ?? 0) + 1);
     expect(Math.max(...times.values())).toBe(5);
     await app.stop();
   });

@@ -2,14 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as pass } from "node:timers/promises";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
-import {
-  answering,
-  closed,
-  post,
-  receiver,
-  sender,
-  stopAll,
-} from "../../../test/support/sending.ts";
+import { post, receiver, sender, stopAll } from "../../../test/support/sending.ts";
 import type { Sender } from "./sender.ts";
 
 afterEach(stopAll);
@@ -185,18 +178,6 @@ describe("an idle limit of 50 ms that nobody announces", () => {
       await outcomes(from, `http://127.0.0.1:${port}/`, { lines: 8, requests: 25 }, around),
     );
     from.close();
-  });
-
-  test("a connection that was seen to stay open is used again after as long a pause", async () => {
-    const there = await answering(silent);
-    const from = sender({ idleMs: 400 });
-    const url = `http://127.0.0.1:${there.port}/`;
-    await post(from, url).done;
-    await closed(there.sockets[0]);
-    await post(from, url).done;
-    await pass(100);
-    await post(from, url).done;
-    expect(there.sockets).toHaveLength(2);
   });
 });
 

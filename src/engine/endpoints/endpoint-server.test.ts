@@ -8,6 +8,7 @@ import { connect as connectTls } from "node:tls";
 import * as fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { askWithNode } from "../../../test/support/foreign-clients.ts";
+import { lastingPort } from "../../../test/support/free-ports.ts";
 import { startEndpoints, testAuthority } from "../../../test/support/running-endpoints.ts";
 import { createAuthority, type Authority } from "./authority.ts";
 import { createEndpointServer, type EndpointRequest } from "./endpoint-server.ts";
@@ -30,7 +31,6 @@ const listen = (port: number) =>
     server.listen(port, "127.0.0.1", () => resolve(server));
   });
 const close = (server: Server) => new Promise((resolve) => server.close(resolve));
-const portOf = (server: Server) => (server.address() as AddressInfo).port;
 
 describe("the ports of the test endpoints", () => {
   test("answer 404 in JSON where there is no endpoint", async () => {
@@ -187,9 +187,8 @@ describe("the ports of the test endpoints", () => {
   });
 
   test("say with Node's own error which port is taken, and let go of the other one", async () => {
-    const [taken, free] = [await listen(0), await listen(0)];
-    const [takenPort, freePort] = [portOf(taken), portOf(free)];
-    await close(free);
+    const [taken, freePort] = [await listen(0), await lastingPort()];
+    const takenPort = (taken.address() as AddressInfo).port;
 
     await expect(startEndpoints({ port: takenPort })).rejects.toMatchObject({
       code: "EADDRINUSE",

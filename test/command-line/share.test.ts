@@ -1,0 +1,37 @@
+/** `hookyard share` that a signal ends. */
+
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { startHookyard } from "../crash/hookyard-process.ts";
+import { hookyard } from "./command-line.ts";
+import { directory, quietBrowser } from "./verbs.suite.ts";
+
+test.each(["SIGINT", "SIGTERM"] as const)(
+  "share leaves no copy of the data behind when %s ends it",
+  async (signal) => {
+    const [data, temporary] = [directory(), directory()];
+    const running = startHookyard(data);
+    onTestFinished(async () => {
+      running.kill("SIGTERM");
+      await running.ended;
+    });
+    expect(await running.ready).not.toBe(null);
+    const file = join(directory(), "all.hookyard");
+    const env = { ...quietBrowser(directory()), TMPDIR: temporary };
+    let code: number | null = 0;
+    // One that ends with 0 had written its file before the signal came.
+    while (code === 0) {
+      const sharing = hookyard(["share", file, "--force", "--data", data], { env });
+      let isOver = false;
+      const ended = sharing.ended.finally(() => (isOver = true));
+      await expect
+        .poll(() => isOver || readdirSync(temporary).length > 0, { interval: 1 })
+        .toBe(true);
+      sharing.kill(signal);
+      ({ code } = await ended);
+      expect(readdirSync(temporary)).toEqual([]);
+    }
+    expect(code).toBe(null);
+  },
+);

@@ -4,8 +4,15 @@
  * share the receiver.
  */
 
+import { monotonic } from "../engine/real-time.ts";
 import { countEffects, stableEffects, type Effects } from "../receiver/effects.ts";
-import { isRetried, performRequest, performTogether, type Sent } from "../receiver/request.ts";
+import {
+  isAccepted,
+  isRetried,
+  performRequest,
+  performTogether,
+  type Sent,
+} from "../receiver/request.ts";
 import { pause, type Wire } from "../receiver/wire.ts";
 import type { RequestSpec } from "../receiver/request-spec.ts";
 import type { MessageModel } from "./message-model.ts";
@@ -59,7 +66,7 @@ const tries = 3;
 const betweenTriesMs = 150;
 
 /** What the effects of a message without others before it may take. */
-export const shownWithinMs = 3_000;
+const shownWithinMs = 3_000;
 /** A worker that does one message after the other has hundreds before it after the load. */
 const whileAtWorkMs = 60_000;
 
@@ -240,4 +247,29 @@ export function answerOf({ status, error, durationMs, outcome }: Sent): string {
   return status !== null && error === null
     ? `${status} in ${took}`
     : (error?.message ?? "no answer");
+}
+
+/** An effect that shows sooner was there before the first question. */
+const atOnceMs = 250;
+
+/** Of the first message, which was sent once. Rejects with `EffectsLost`. */
+export async function learnOfEffects(receiver: Receiver, first: string): Promise<void> {
+  const probe = new Probe("answers", receiver);
+  /** How long it takes until they show a message; 0 for one that they show at once. */
+  const showAfter = async (token: string): Promise<number | null> => {
+    const began = monotonic();
+    const isDone = await probe.isDone(token);
+    const took = monotonic() - began;
+    return !isDone ? null : took < atOnceMs ? 0 : took;
+  };
+  const shownAfterMs = await showAfter(first);
+  receiver.first = { token: first, count: 0 };
+  if (shownAfterMs === null) return;
+  receiver.effectMs = shownAfterMs;
+  // A worker that looks every second may have been about to: the next message waits longest.
+  const next = probe.token();
+  if (shownAfterMs > 0 && isAccepted(await probe.deliver(probe.message(next))))
+    receiver.effectMs = Math.max(shownAfterMs, (await showAfter(next)) ?? shownWithinMs);
+  // It was there a moment ago, even if it has dropped off a page.
+  receiver.first.count = Math.max(1, (await probe.effects([first])).get(first)?.count ?? 0);
 }

@@ -33,8 +33,7 @@ import {
   type CheckResult,
 } from "./outcome.ts";
 import { isAccepted, isCrash } from "../receiver/request.ts";
-import { learnOfEffects } from "./learn-of-effects.ts";
-import { EffectsLost, Probe, type Receiver } from "./probe.ts";
+import { EffectsLost, learnOfEffects, Probe, type Receiver } from "./probe.ts";
 import { scenarioOf } from "./scenario.ts";
 import { effectsOf, shownRequests } from "./shown-requests.ts";
 import { signatureChecks } from "./signature-checks.ts";

@@ -5,8 +5,7 @@
 
 import type { EffectsSource } from "../receiver/effects.ts";
 import { stateOf } from "../receiver/state.ts";
-import { wrongAnswer } from "../receiver/answers.ts";
-import { deliverRequest, isRetried } from "../receiver/request.ts";
+import { deliverRequest, isRetried, wrongAnswer } from "../receiver/request.ts";
 import { isListening } from "../receiver/restart.ts";
 import { pause } from "../receiver/wire.ts";
 import {

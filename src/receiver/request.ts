@@ -14,7 +14,7 @@ import {
   type WireRequest,
   type WireResult,
 } from "./wire.ts";
-import type { RequestSpec } from "./request-spec.ts";
+import type { RequestSpec, WantedAnswers } from "./request-spec.ts";
 
 export type Sent = WireResult & { spec: RequestSpec };
 
@@ -166,5 +166,19 @@ function hangUpOf({ hangUp, waitMs = 0 }: RequestSpec): HangUp | undefined {
       return { after: "first-byte", by: "reset" };
     case "without-reading":
       return { after: "unread", waitMs, by: "end" };
+  }
+}
+
+/** The first that is not as wanted. */
+export function wrongAnswer(sent: readonly Sent[], wanted: WantedAnswers): Sent | undefined {
+  switch (wanted) {
+    case "2xx":
+      return sent.find((one) => !isAccepted(one));
+    case "one 2xx":
+      return sent.some(isAccepted) ? undefined : sent[0];
+    case "refused":
+      return sent.find(saidYes);
+    case "no crash":
+      return sent.find(isCrash);
   }
 }

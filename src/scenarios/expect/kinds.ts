@@ -19,8 +19,9 @@ import {
   type AttemptResult,
   type SeenAttempt,
   type SeenDelivery,
+  type SeenMessage,
 } from "../run/deliveries.ts";
-import { allRequests, type SeenMessage, type SeenRequest } from "../run/history.ts";
+import { allRequests, type SeenRequest } from "../run/history.ts";
 import { wrong, wrongInParts, type Kind, type Wrong, type View } from "./kind.ts";
 
 type OneOrSeveral<Value> = Value | readonly Value[] | undefined;

@@ -2,8 +2,20 @@
 
 import type { AttemptAnswer, DeliveryDetailsAnswer } from "../../contract/deliveries.ts";
 import type { MessageDetailsAnswer } from "../../contract/messages.ts";
-import type { DeliveryState } from "../../domain/states.ts";
-import type { SeenMessage } from "./history.ts";
+import type { DeliveryState, MessageState } from "../../domain/states.ts";
+
+export type SeenMessage = {
+  /** Its place among all messages, from 1. */
+  ordinal: number;
+  at: number;
+  source: string;
+  state: MessageState;
+  /** How often its deliveries have changed. */
+  version: number;
+  /** By destination: the reason of the decision. */
+  decisions: Map<string, string>;
+  details: MessageDetailsAnswer;
+};
 
 type DeliveryVersion = {
   at: number;

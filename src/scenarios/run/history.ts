@@ -7,7 +7,7 @@ import type { AnswerOf } from "../../contract/contract.ts";
 import type { AttemptAnswer, DeliveryDetailsAnswer } from "../../contract/deliveries.ts";
 import type { ReceivedRequestAnswer } from "../../contract/endpoints.ts";
 import type { MessageDetailsAnswer, MessageSummaryAnswer } from "../../contract/messages.ts";
-import { messageStates, type MessageState } from "../../domain/states.ts";
+import { messageStates } from "../../domain/states.ts";
 import { audienceAsOf, readAudiences, type AudienceName, type SeenAudience } from "./audiences.ts";
 import {
   byMessage,
@@ -15,21 +15,9 @@ import {
   lostOf,
   type DeliveryNames,
   type SeenDelivery,
+  type SeenMessage,
 } from "./deliveries.ts";
 import type { ScenarioPipeline } from "./pipeline.ts";
-
-export type SeenMessage = {
-  /** Its place among all messages, from 1. */
-  ordinal: number;
-  at: number;
-  source: string;
-  state: MessageState;
-  /** How often its deliveries have changed. */
-  version: number;
-  /** By destination: the reason of the decision. */
-  decisions: Map<string, string>;
-  details: MessageDetailsAnswer;
-};
 
 export type SeenRequest = {
   at: number;

@@ -2,8 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import { createTrust } from "../../engine/deliver/dial.ts";
-import { wrongAnswer } from "../../receiver/answers.ts";
-import { deliverRequest, type Sent } from "../../receiver/request.ts";
+import { deliverRequest, wrongAnswer, type Sent } from "../../receiver/request.ts";
 import { restart } from "../../receiver/restart.ts";
 import { createWire, type Wire } from "../../receiver/wire.ts";
 import type { CommandStep, RequestStep } from "../file/request-schema.ts";

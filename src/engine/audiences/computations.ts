@@ -147,7 +147,8 @@ export function createComputations(options: ComputationsOptions): Computations {
     sourceOf: (audience) => registry.audience(audience)?.row.sourceId,
     hasSentTo(source, userId, to) {
       const computed = registry.ofSource(source);
-      return computed === undefined || missingOf(computed.row, userId, to) === null;
+      if (computed === undefined || computed.row.formerly?.includes(to) === true) return true;
+      return missingOf(computed.row, userId, to) === null;
     },
     valuesOf(userId) {
       const values: ProfileValues = { memberships: [], computed: [] };

@@ -105,8 +105,9 @@ export class LateDestinations {
 
   #reconciled({
     row,
-  }: Computed): Pick<Computed["row"], "reached" | "firstSyncs" | "skipped"> | null {
-    const connected = this.#options.configuration.destinationsOf(row.sourceId).map(({ id }) => id);
+  }: Computed): Pick<Computed["row"], "reached" | "formerly" | "firstSyncs" | "skipped"> | null {
+    const { configuration } = this.#options;
+    const connected = configuration.destinationsOf(row.sourceId).map(({ id }) => id);
     const { reached, firstSyncs = [], skipped = [] } = row;
     if (reached === undefined) return { reached: connected, firstSyncs: [] };
     const isConnected = (id: DestinationId): boolean => connected.includes(id);
@@ -120,8 +121,12 @@ export class LateDestinations {
       waiting.length === firstSyncs.length
     )
       return null;
+    const begun = firstSyncs.flatMap(({ after, destinationId: id }) => (after === "" ? [] : [id]));
+    const gone = [...reached, ...begun].filter((id) => !isConnected(id));
+    const formerly = new Set([...(row.formerly ?? []), ...gone]);
     return {
       reached: kept,
+      formerly: [...formerly].filter((id) => configuration.destination(id) !== undefined),
       firstSyncs: [...waiting, ...added.map((id) => ({ destinationId: id, after: "", sent: 0 }))],
       skipped: skipped.filter((each) => "email" in each || isConnected(each.destinationId)),
     };

@@ -340,3 +340,16 @@ test("what a suppressed user was not sent follows after the suppression, once to
   expect(reached(app, late)).toEqual(["ada", "ada", "bob"]);
   expect(app.store.audiences()).toMatchObject([{ reached: [first, late], skipped: [] }]);
 });
+
+test("of a deleted user nothing is left that was skipped", async () => {
+  const { app, id } = await startAudience(3);
+  for (const userId of ["u0000", "u0001"]) app.suppressed.add(userId);
+  await app.audiences.update(id, { destinationIds: [connect(app, "Late")] });
+  await app.activity.whenQuiet();
+  const skipped = () => app.store.audiences()[0]?.skipped?.map(({ userId }) => userId);
+  expect(skipped()).toEqual(["u0000", "u0001"]);
+  const users = createDeleteUsers(app);
+  const user = users.find("u0000", { isLast: true, others: [] });
+  users.delete([user], 1 as DeletionId, true);
+  expect(skipped()).toEqual(["u0001"]);
+});

@@ -103,6 +103,16 @@ export class LateDestinations {
       registry.change(computed, { firstSyncs: firstSyncs.map(change) });
   }
 
+  /** Within the transaction that deletes the users. */
+  forget(userIds: ReadonlySet<string>): void {
+    const { registry } = this.#options;
+    for (const computed of registry.all()) {
+      const { skipped = [] } = computed.row;
+      const left = skipped.filter(({ userId }) => !userIds.has(userId));
+      if (left.length < skipped.length) registry.change(computed, { skipped: left });
+    }
+  }
+
   #reconciled({
     row,
   }: Computed): Pick<Computed["row"], "reached" | "formerly" | "firstSyncs" | "skipped"> | null {
@@ -230,19 +240,14 @@ export class LateDestinations {
           after: last.userId,
           sent: firstSync.sent + values.length - suppressed.length,
         };
-        registry.change(computed, { firstSyncs: [further, ...others] });
-        this.#skip(computed, suppressed, destination);
+        const added = suppressed.map(({ userId }) => ({ userId, destinationId: destination.id }));
+        registry.change(computed, {
+          firstSyncs: [further, ...others],
+          skipped: [...(computed.row.skipped ?? []), ...added],
+        });
       }
     });
     return true;
-  }
-
-  #skip({ id }: Computed, users: readonly { userId: string }[], { id: to }: Destination): void {
-    const { registry } = this.#options;
-    const computed = registry.get(id);
-    if (computed === undefined || users.length === 0) return;
-    const added = users.map(({ userId }) => ({ userId, destinationId: to }));
-    registry.change(computed, { skipped: [...(computed.row.skipped ?? []), ...added] });
   }
 
   /** The values that the users have now. */

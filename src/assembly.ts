@@ -243,6 +243,8 @@ export function createPeople(core: Core, { accepted }: { accepted: () => Promise
     ...core,
     internalMessages,
     hasSentTo: computations.hasSentTo,
+    forget: computations.forget,
+    onFailed: computations.onFailed,
     caughtUp: () => accepted().then(caughtUp),
   });
 

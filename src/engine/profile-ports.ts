@@ -260,6 +260,8 @@ type Computed<Id> = {
   nextSyncAt: number | null;
   /** Destinations that have received what was sent so far. Missing in rows of older versions. */
   reached?: readonly DestinationId[];
+  /** Destinations that were disconnected after they had received values: they know the users. */
+  formerly?: readonly DestinationId[];
   firstSyncs?: FirstSync[];
   skipped?: readonly Skipped[];
 };

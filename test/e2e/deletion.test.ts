@@ -1,5 +1,6 @@
 import { describe, expect } from "vitest";
 import { deletionsPage } from "./pages/deletions.ts";
+import { profilesPage } from "./pages/profiles.ts";
 import { seriousFindings } from "./support/axe.ts";
 import { test } from "./support/inspector-test.ts";
 
@@ -86,6 +87,25 @@ describe("a deletion", () => {
     await view.confirm.click();
     await view.deletion(userId).waitFor();
     await expect.poll(async () => (await inspector.call("profiles.list", {})).items).toEqual([]);
+  });
+
+  test("leads from the profile that is shown to the next, with more than a page of them", async ({
+    open,
+    inspector,
+  }) => {
+    await inspector.shop();
+    const event = "Order Completed";
+    const messages = Array.from({ length: 102 }, (_, nth) => ({ userId: `u${nth}`, event }));
+    await inspector.send(messages);
+    await inspector.call("pipeline.settle", {});
+    const { items } = await inspector.call("profiles.list", {});
+    const [shown, next] = items.map(({ userId }) => userId ?? "");
+    const guarded = await open("/profiles");
+    guarded.expect(/404 \(Not Found\).*\/profiles\//);
+    const view = profilesPage(guarded.page);
+    await view.profile(shown ?? "").waitFor();
+    await inspector.call("deletions.create", { userIds: [shown ?? ""] });
+    await view.profile(next ?? "").waitFor();
   });
 
   test("is asked for by keyboard alone", async ({ open, inspector }) => {

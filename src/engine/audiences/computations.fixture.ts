@@ -107,6 +107,7 @@ export function startFailing() {
     activity,
     changes,
     configuration,
+    internalMessages,
     reported,
     suppressed,
     /** What audiences and computed traits have sent since the last look. */

@@ -77,7 +77,7 @@ export type Computations = {
   onApplied(changes: readonly ProfileChange[]): void;
   /** What the messages that `onApplied` may send for the effects take, in steps of routing. */
   stepsOf(effects: ProfileEffects): number;
-  /** The transaction of `onApplied` failed. */
+  /** The transaction of `onApplied` or `forget` failed. */
   onFailed(): void;
   /** Also when a suppression was lifted. */
   onConfigurationChanged(): void;
@@ -87,6 +87,11 @@ export type Computations = {
    * its source, has sent.
    */
   hasSentTo(source: SourceId, userId: string, to: DestinationId): boolean;
+  /**
+   * Drops what was not sent to users while they were suppressed, within the transaction that
+   * deletes them.
+   */
+  forget(userIds: ReadonlySet<string>): void;
   /** The values of a user that were sent to receivers. */
   valuesOf(userId: string): ProfileValues;
   start(): void;
@@ -147,8 +152,10 @@ export function createComputations(options: ComputationsOptions): Computations {
     sourceOf: (audience) => registry.audience(audience)?.row.sourceId,
     hasSentTo(source, userId, to) {
       const computed = registry.ofSource(source);
-      return computed === undefined || missingOf(computed.row, userId, to) === null;
+      if (computed === undefined || computed.row.formerly?.includes(to) === true) return true;
+      return missingOf(computed.row, userId, to) === null;
     },
+    forget: (userIds) => lateDestinations.forget(userIds),
     valuesOf(userId) {
       const values: ProfileValues = { memberships: [], computed: [] };
       for (const { sourceId, value, since } of store.lastSentFor(userId)) {

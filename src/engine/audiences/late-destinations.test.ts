@@ -1,7 +1,8 @@
 /** First syncs of destinations that are connected later, and syncs that are cancelled or fail. */
 
 import { afterEach, expect, test, vi } from "vitest";
-import type { AudienceId, DestinationId } from "../../domain/ids.ts";
+import type { AudienceId, DeletionId, DestinationId } from "../../domain/ids.ts";
+import { createDeleteUsers } from "../deletions/delete-users.ts";
 import { nextTurn } from "../real-time.ts";
 import { rule, startFailing } from "./computations.fixture.ts";
 import { createWalker } from "./walk.ts";
@@ -73,6 +74,38 @@ test("destinations that are connected together are each sent everything, and one
   await app.activity.whenQuiet();
   expect(reached(app, one)).toEqual(usersOf(3).flatMap((userId) => [userId, userId]));
   expect(reached(app, other)).toEqual(usersOf(3));
+});
+
+/** The deletes that a destination gets when the user is deleted. */
+function deletesAt(app: App, userId: string, to: DestinationId): number {
+  const before = reached(app, to).length;
+  const users = createDeleteUsers(app);
+  users.delete([users.find(userId, { isLast: true, others: [] })], 1 as DeletionId, true);
+  return reached(app, to).length - before;
+}
+
+test("a destination that has a user's value gets the delete after it was connected again", async () => {
+  const { app, id } = await startAudience(120);
+  const [whole, begun, fresh] = ["Whole", "Begun", "Fresh"].map((name) => connect(app, name)) as [
+    DestinationId,
+    DestinationId,
+    DestinationId,
+  ];
+  await app.audiences.update(id, { destinationIds: [whole] });
+  const connected = app.audiences.update(id, { destinationIds: [whole, begun] });
+  while ((app.audiences.list()[0]?.firstSyncs[0]?.after ?? "") === "") await nextTurn();
+  app.audiences.cancelSync(id);
+  await connected;
+  await app.audiences.update(id, { destinationIds: [] });
+  const again = app.audiences.update(id, { destinationIds: [whole, begun, fresh] });
+  app.audiences.cancelSync(id);
+  await again;
+  await app.activity.whenQuiet();
+  expect(app.audiences.list()[0]?.firstSyncs).toMatchObject([
+    ...[whole, begun, fresh].map((destinationId) => ({ destinationId, after: "" })),
+  ]);
+  const deletes = [whole, begun, fresh].map((to, nth) => deletesAt(app, `u000${nth}`, to));
+  expect(deletes).toEqual([1, 1, 0]);
 });
 
 test("who has left is sent to no later destination, and is not counted", async () => {
@@ -306,4 +339,17 @@ test("what a suppressed user was not sent follows after the suppression, once to
   expect(reached(app, first)).toEqual(["ada", "ada", "bob"]);
   expect(reached(app, late)).toEqual(["ada", "ada", "bob"]);
   expect(app.store.audiences()).toMatchObject([{ reached: [first, late], skipped: [] }]);
+});
+
+test("of a deleted user nothing is left that was skipped", async () => {
+  const { app, id } = await startAudience(3);
+  for (const userId of ["u0000", "u0001"]) app.suppressed.add(userId);
+  await app.audiences.update(id, { destinationIds: [connect(app, "Late")] });
+  await app.activity.whenQuiet();
+  const skipped = () => app.store.audiences()[0]?.skipped?.map(({ userId }) => userId);
+  expect(skipped()).toEqual(["u0000", "u0001"]);
+  const users = createDeleteUsers(app);
+  const user = users.find("u0000", { isLast: true, others: [] });
+  users.delete([user], 1 as DeletionId, true);
+  expect(skipped()).toEqual(["u0001"]);
 });

@@ -103,10 +103,21 @@ export class LateDestinations {
       registry.change(computed, { firstSyncs: firstSyncs.map(change) });
   }
 
+  /** Within the transaction that deletes the users. */
+  forget(userIds: ReadonlySet<string>): void {
+    const { registry } = this.#options;
+    for (const computed of registry.all()) {
+      const { skipped = [] } = computed.row;
+      const left = skipped.filter(({ userId }) => !userIds.has(userId));
+      if (left.length < skipped.length) registry.change(computed, { skipped: left });
+    }
+  }
+
   #reconciled({
     row,
-  }: Computed): Pick<Computed["row"], "reached" | "firstSyncs" | "skipped"> | null {
-    const connected = this.#options.configuration.destinationsOf(row.sourceId).map(({ id }) => id);
+  }: Computed): Pick<Computed["row"], "reached" | "formerly" | "firstSyncs" | "skipped"> | null {
+    const { configuration } = this.#options;
+    const connected = configuration.destinationsOf(row.sourceId).map(({ id }) => id);
     const { reached, firstSyncs = [], skipped = [] } = row;
     if (reached === undefined) return { reached: connected, firstSyncs: [] };
     const isConnected = (id: DestinationId): boolean => connected.includes(id);
@@ -120,8 +131,12 @@ export class LateDestinations {
       waiting.length === firstSyncs.length
     )
       return null;
+    const begun = firstSyncs.flatMap(({ after, destinationId: id }) => (after === "" ? [] : [id]));
+    const gone = [...reached, ...begun].filter((id) => !isConnected(id));
+    const formerly = new Set([...(row.formerly ?? []), ...gone]);
     return {
       reached: kept,
+      formerly: [...formerly].filter((id) => configuration.destination(id) !== undefined),
       firstSyncs: [...waiting, ...added.map((id) => ({ destinationId: id, after: "", sent: 0 }))],
       skipped: skipped.filter((each) => "email" in each || isConnected(each.destinationId)),
     };
@@ -225,19 +240,14 @@ export class LateDestinations {
           after: last.userId,
           sent: firstSync.sent + values.length - suppressed.length,
         };
-        registry.change(computed, { firstSyncs: [further, ...others] });
-        this.#skip(computed, suppressed, destination);
+        const added = suppressed.map(({ userId }) => ({ userId, destinationId: destination.id }));
+        registry.change(computed, {
+          firstSyncs: [further, ...others],
+          skipped: [...(computed.row.skipped ?? []), ...added],
+        });
       }
     });
     return true;
-  }
-
-  #skip({ id }: Computed, users: readonly { userId: string }[], { id: to }: Destination): void {
-    const { registry } = this.#options;
-    const computed = registry.get(id);
-    if (computed === undefined || users.length === 0) return;
-    const added = users.map(({ userId }) => ({ userId, destinationId: to }));
-    registry.change(computed, { skipped: [...(computed.row.skipped ?? []), ...added] });
   }
 
   /** The values that the users have now. */

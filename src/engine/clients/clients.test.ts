@@ -169,18 +169,19 @@ test("stored clients are there again, and send to the ingest port once it listen
   await clients.stop();
 });
 
-test("a stored client that cannot run is logged, and the others run", () => {
+test("a stored client that cannot run is removed with a log line, and the others run", () => {
   const first = startClients();
   const { id } = first.create({ name: "Broken" });
   const other = first.create();
   const stored = [...first.kept.values()].map((client) =>
     client.id === id ? { ...client, endpoint: "http://127.0.0.1:80 " } : client,
   );
-  const { clients, logged } = startClients({ stored });
+  const { clients, logged, kept } = startClients({ stored });
   expect(clients.list().map((client) => client.id)).toEqual([other.id]);
   expect(logged).toEqual([
-    "The simulated client Broken does not run: 'endpoint' must be an http or https URL. Create it again.",
+    "The simulated client Broken was removed, because it cannot run: 'endpoint' must be an http or https URL. Create it again.",
   ]);
+  expect(startClients({ stored: [...kept.values()] }).logged).toEqual([]);
 });
 
 test("each change of a client is told, by whomever it is made", () => {

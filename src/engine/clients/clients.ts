@@ -89,7 +89,10 @@ export function createClients({
     } catch (error) {
       // As one that an older version stored without a full check.
       const { message } = error as Error;
-      log(`The simulated client ${settings.name} does not run: ${message} Create it again.`);
+      log(
+        `The simulated client ${settings.name} was removed, because it cannot run: ${message} Create it again.`,
+      );
+      store.deleteClient(settings.id);
     }
   }
 

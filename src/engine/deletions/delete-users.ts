@@ -30,6 +30,8 @@ export type DeleteUsersOptions = {
   configuration: Pick<Configuration, "source" | "destinationsOf">;
   /** Whether an audience or computed trait has sent the user's values to the destination. */
   hasSentTo: (source: SourceId, userId: string, to: DestinationId) => boolean;
+  /** Drops what audiences and computed traits are still to send to these users. */
+  forget: (userIds: ReadonlySet<string>) => void;
 };
 
 /**
@@ -65,6 +67,7 @@ export function createDeleteUsers({
   internalMessages,
   configuration,
   hasSentTo,
+  forget,
 }: DeleteUsersOptions) {
   const connectedTo = ({ id }: Source): readonly Destination[] => configuration.destinationsOf(id);
 
@@ -176,12 +179,17 @@ export function createDeleteUsers({
     },
     delete(found: readonly FoundUser[], deletionId: DeletionId, sends: boolean): DeletedUser[] {
       if (sends) send(found, deletionId);
+      const gone = new Set(found.map(({ userId }) => userId));
       for (const { userId, profile, isLast } of found) {
         store.removeLastSentFor(userId);
         if (profile === null || !isLast) continue;
-        for (const each of store.userIdsOf(profile)) store.removeLastSentFor(each);
+        for (const each of store.userIdsOf(profile)) {
+          store.removeLastSentFor(each);
+          gone.add(each);
+        }
         store.removeProfile(profile);
       }
+      forget(gone);
       return found.map((user) => ({
         userId: user.userId,
         known: user.profile !== null,

@@ -52,6 +52,7 @@ function startDeletions() {
   const again = () =>
     createDeletions({
       ...{ ...parts, suppressions, internalMessages, hasSentTo: () => true },
+      ...{ forget: () => {}, onFailed: () => {} },
       caughtUp: () => Promise.resolve(void follow({ store, limit: 10_000, isTimeUp: () => false })),
       report: (error) => reported.push(error),
     });

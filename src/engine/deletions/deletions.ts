@@ -33,6 +33,8 @@ type DeletionsOptions = DeleteUsersOptions & {
   changes: Changes & Pick<ChangeFeed, "subscribe">;
   /** Resolves when every message accepted so far is in the profiles. */
   caughtUp: () => Promise<void>;
+  /** The transaction of a slice failed. */
+  onFailed: () => void;
   report: (error: unknown) => void;
 };
 
@@ -289,6 +291,7 @@ function createRuns(options: DeletionsOptions, states: ReturnType<typeof createS
     } catch (error) {
       if (stopped) return;
       retry ??= startTimer(retryMs, resume);
+      options.onFailed();
       throw error;
     } finally {
       running.delete(id);

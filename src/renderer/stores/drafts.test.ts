@@ -8,6 +8,7 @@ import {
   newId,
   putDraft,
   saveDraft,
+  setDraftsAside,
   shownDraft,
 } from "./drafts.ts";
 
@@ -165,7 +166,8 @@ test("a draft is shown without its secrets while they are hidden, and keeps them
   expect(getState().drafts).toEqual({});
 });
 
-test("a draft that is edited while secrets are hidden has them after a reload", () => {
+/** What the browser keeps for this tab. */
+function stubStorage(): Map<string, string> {
   const storage = new Map<string, string>();
   vi.stubGlobal("window", {
     sessionStorage: {
@@ -173,10 +175,32 @@ test("a draft that is edited while secrets are hidden has them after a reload", 
       setItem: (key: string, value: string) => storage.set(key, value),
     },
   });
+  return storage;
+}
+
+test("a draft that is edited while secrets are hidden has them after a reload", () => {
+  const storage = stubStorage();
   const { keep } = drafts()();
   hideSecrets(true);
   const draft = { ...saved, url: "https://example.test/?token=s3cr3t-v4lu3" };
   keep("dst_1", masked(draft), masked(draft));
   expect(JSON.stringify([...storage])).not.toContain("•");
   expect(drafts()()).toMatchObject({ drafts: { dst_1: draft }, bases: { dst_1: draft } });
+});
+
+test("drafts that were set aside twice come back when both have ended", () => {
+  const storage = stubStorage();
+  const getState = drafts();
+  getState().keep("dst_1", saved);
+  const stored = [...storage];
+  const endStory = setDraftsAside();
+  getState().keep("dst_1", { ...saved, name: "Of the story" });
+  const endShare = setDraftsAside();
+  endStory();
+  endStory();
+  expect(getState().drafts).toEqual({});
+  getState().keep("dst_1", { ...saved, name: "Of the share file" });
+  expect([...storage]).toEqual(stored);
+  endShare();
+  expect(getState().drafts).toEqual({ dst_1: saved });
 });

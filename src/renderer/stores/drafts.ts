@@ -28,18 +28,28 @@ type DraftStore<Draft> = {
 export type UseDrafts<Draft> = UseBoundStore<StoreApi<DraftStore<Draft>>>;
 
 const all = new Set<UseDrafts<never>>();
-let isAside = false;
+/** How many other pipelines are shown: a share file may be dropped on a story. */
+let aside = 0;
+let own: (() => void)[] = [];
 
 /**
- * While another pipeline is shown, whose ids are the same. Returns a function that restores them.
+ * While another pipeline is shown, whose ids are the same. Returns a function that restores them,
+ * once no other pipeline is shown.
  */
 export function setDraftsAside(): () => void {
-  const before = [...all].map((use) => [use, use.getState()] as const);
-  isAside = true;
-  for (const [use] of before) use.setState({ drafts: {}, bases: {} });
+  if (aside === 0)
+    own = Array.from(all, (use) => {
+      const { drafts, bases } = use.getState();
+      return () => use.setState({ drafts, bases });
+    });
+  aside += 1;
+  for (const use of all) use.setState({ drafts: {}, bases: {} });
+  let isOver = false;
   return () => {
-    isAside = false;
-    for (const [use, { drafts, bases }] of before) use.setState({ drafts, bases });
+    if (isOver) return;
+    isOver = true;
+    aside -= 1;
+    if (aside === 0) for (const restore of own) restore();
   };
 }
 
@@ -55,7 +65,7 @@ export function draftStore<Draft>(
   const basesKey = `hookyard.bases.${name}`;
   const use = create<DraftStore<Draft>>()((set, get) => {
     const write = (to: string, drafts: Readonly<Record<string, Draft>>): void => {
-      if (isAside) return;
+      if (aside > 0) return;
       const kept = Object.entries(drafts).map(([id, draft]) => [id, stored(draft)]);
       // Without room they live as long as the page.
       writeKept(to, JSON.stringify(Object.fromEntries(kept)), "sessionStorage");

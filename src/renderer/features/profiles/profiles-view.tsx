@@ -23,6 +23,8 @@ const most = 1000;
 export function ProfilesView() {
   const [search, setSearch] = useState("");
   const [limit, setLimit] = useState(pageSize);
+  /** The profile that was shown first, once it was merged or deleted. */
+  const [goneId, setGoneId] = useState<string>();
   const openId = usePlace((place) => place.path[0]);
   const audienceId = usePlace((place) => place.query["audience"]);
   const { answer: newest, error } = useLive("profiles.list", {
@@ -34,8 +36,17 @@ export function ProfilesView() {
   const first = useFirst(
     newest?.items[0]?.id,
     JSON.stringify([search, audienceId]),
-    (id) => newest?.nextCursor === null && newest.items.every((each) => each.id !== id),
+    (id) =>
+      id === goneId ||
+      (newest?.nextCursor === null && newest.items.every((each) => each.id !== id)),
   );
+  const shownFirst = openId === undefined ? first : undefined;
+  const { error: refusal } = useLive(
+    "profiles.get",
+    shownFirst === undefined ? null : { id: shownFirst },
+  );
+  const nextGoneId = refusal?.status === 404 ? shownFirst : undefined;
+  if (nextGoneId !== goneId) setGoneId(nextGoneId);
   const audience = useLive("audiences.list", {}).answer?.items.find(
     (each) => each.id === audienceId,
   );

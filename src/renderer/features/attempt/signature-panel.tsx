@@ -93,46 +93,17 @@ function Signed({ attempt, destinationId, name, signature }: PanelProps & { sign
             signed.
           </p>
         ) : null}
-        <ol className="sig-steps">
-          <Step no={1} title="Body bytes" note={`${some(body.length, "byte")}, as sent`}>
-            <code className="sig-box clip">
-              {typeof text === "string" ? <Visible text={text.slice(0, 120)} /> : "no text"}
-            </code>
-          </Step>
-          <Step
-            no={2}
-            title="Key"
-            note={
-              signedWith === null
-                ? "a shared secret"
-                : `the shared secret of ${name}, ${some(bytesOf(signedWith).length, "byte")}, UTF-8`
-            }
-          >
-            <Secret secret={secret} />
-          </Step>
-          <Step no={3} title="HMAC-SHA1" note={`${signature.length / 2} bytes`}>
-            <code className="sig-box sig-digest">{(signature.match(/../g) ?? []).join(" ")}</code>
-          </Step>
-          <Step
-            no={4}
-            title="Lower-case hex"
-            note={
-              <>
-                equals <code>X-Signature</code>
-              </>
-            }
-          >
-            <code className="sig-box sig-row">
-              <span className="clip">{signature}</span>
-              <IconButton
-                small
-                icon="copy"
-                label="Copy the digest"
-                onClick={() => void copyText(signature, "the digest")}
-              />
-            </code>
-          </Step>
-        </ol>
+        <Steps
+          text={text}
+          bytes={body.length}
+          secret={secret}
+          keyNote={
+            signedWith === null
+              ? "a shared secret"
+              : `the shared secret of ${name}, ${some(bytesOf(signedWith).length, "byte")}, UTF-8`
+          }
+          signature={signature}
+        />
         <Snippets />
       </section>
       {signedWith === null ? null : (
@@ -145,6 +116,55 @@ function Signed({ attempt, destinationId, name, signature }: PanelProps & { sign
         />
       )}
     </>
+  );
+}
+
+function Steps({
+  text,
+  bytes,
+  secret,
+  keyNote,
+  signature,
+}: {
+  text: Attempt["request"]["body"];
+  bytes: number;
+  secret: string | null;
+  keyNote: string;
+  signature: string;
+}) {
+  return (
+    <ol className="sig-steps">
+      <Step no={1} title="Body bytes" note={`${some(bytes, "byte")}, as sent`}>
+        <code className="sig-box clip">
+          {typeof text === "string" ? <Visible text={text.slice(0, 120)} /> : "no text"}
+        </code>
+      </Step>
+      <Step no={2} title="Key" note={keyNote}>
+        <Secret secret={secret} />
+      </Step>
+      <Step no={3} title="HMAC-SHA1" note={`${signature.length / 2} bytes`}>
+        <code className="sig-box sig-digest">{(signature.match(/../g) ?? []).join(" ")}</code>
+      </Step>
+      <Step
+        no={4}
+        title="Lower-case hex"
+        note={
+          <>
+            equals <code>X-Signature</code>
+          </>
+        }
+      >
+        <code className="sig-box sig-row">
+          <span className="clip">{signature}</span>
+          <IconButton
+            small
+            icon="copy"
+            label="Copy the digest"
+            onClick={() => void copyText(signature, "the digest")}
+          />
+        </code>
+      </Step>
+    </ol>
   );
 }
 

@@ -4,6 +4,7 @@
  */
 
 import { useState } from "react";
+import type { AnswerOf } from "../../../contract/contract.ts";
 import { Button, TextField } from "../../kit/controls.tsx";
 import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
@@ -23,8 +24,6 @@ const most = 1000;
 export function ProfilesView() {
   const [search, setSearch] = useState("");
   const [limit, setLimit] = useState(pageSize);
-  /** The profile that was shown first, once it was merged or deleted. */
-  const [goneId, setGoneId] = useState<string>();
   const openId = usePlace((place) => place.path[0]);
   const audienceId = usePlace((place) => place.query["audience"]);
   const { answer: newest, error } = useLive("profiles.list", {
@@ -33,20 +32,7 @@ export function ProfilesView() {
     ...(audienceId === undefined ? {} : { audienceId }),
   });
   const answer = useLast(newest);
-  const first = useFirst(
-    newest?.items[0]?.id,
-    JSON.stringify([search, audienceId]),
-    (id) =>
-      id === goneId ||
-      (newest?.nextCursor === null && newest.items.every((each) => each.id !== id)),
-  );
-  const shownFirst = openId === undefined ? first : undefined;
-  const { error: refusal } = useLive(
-    "profiles.get",
-    shownFirst === undefined ? null : { id: shownFirst },
-  );
-  const nextGoneId = refusal?.status === 404 ? shownFirst : undefined;
-  if (nextGoneId !== goneId) setGoneId(nextGoneId);
+  const first = useShownFirst(newest, openId, JSON.stringify([search, audienceId]));
   const audience = useLive("audiences.list", {}).answer?.items.find(
     (each) => each.id === audienceId,
   );
@@ -56,22 +42,6 @@ export function ProfilesView() {
   const isEmpty =
     profiles.length === 0 && search === "" && audienceId === undefined && openId === undefined;
   const current = openId ?? (profiles.length === 0 ? undefined : first);
-  const entries = profiles.map((profile, place): Entry => {
-    const events = eventsWord(profile.events);
-    const label = profileName(profile);
-    const name = (
-      <span className={profile.userId === null ? "mono muted" : undefined}>{label}</span>
-    );
-    return {
-      path: [profile.id],
-      label,
-      name,
-      hint: events,
-      aside: events,
-      detail: <ProfileDetail profile={profile} />,
-      inMenu: place < 30,
-    };
-  });
   const none = (
     <EmptyState label="No profile" title={isEmpty ? "No profiles yet" : "No profile is open"}>
       Profiles are built from incoming messages: traits from identify calls, groups, the events of
@@ -83,7 +53,7 @@ export function ProfilesView() {
     <Collection
       view="profiles"
       title="Profiles"
-      entries={entries}
+      entries={profiles.map(entryOf)}
       current={current === undefined ? undefined : [current]}
       query={audienceId === undefined ? {} : { audience: audienceId }}
       tools={
@@ -141,6 +111,40 @@ export function ProfilesView() {
       }
     />
   );
+}
+
+/** Which one is shown while none is open: the first of the list, until it is merged or deleted. */
+function useShownFirst(
+  list: AnswerOf<"profiles.list"> | undefined,
+  openId: string | undefined,
+  asked: string,
+): string | undefined {
+  const [goneId, setGoneId] = useState<string>();
+  const first = useFirst(
+    list?.items[0]?.id,
+    asked,
+    (id) =>
+      id === goneId || (list?.nextCursor === null && list.items.every((each) => each.id !== id)),
+  );
+  const shown = openId === undefined ? first : undefined;
+  const { error } = useLive("profiles.get", shown === undefined ? null : { id: shown });
+  const nextGoneId = error?.status === 404 ? shown : undefined;
+  if (nextGoneId !== goneId) setGoneId(nextGoneId);
+  return first;
+}
+
+function entryOf(profile: Profile, place: number): Entry {
+  const events = eventsWord(profile.events);
+  const label = profileName(profile);
+  return {
+    path: [profile.id],
+    label,
+    name: <span className={profile.userId === null ? "mono muted" : undefined}>{label}</span>,
+    hint: events,
+    aside: events,
+    detail: <ProfileDetail profile={profile} />,
+    inMenu: place < 30,
+  };
 }
 
 function AudienceChip({ name }: { name: string }) {

@@ -103,10 +103,8 @@ describe("the queue", () => {
       underWay: 2,
     });
     await app.settle();
-    expect((await batches()).map(({ reason, messages }) => [reason, messages]).toSorted()).toEqual([
-      ["size", 2],
-      ["size", 5],
-    ]);
+    const sent = (await batches()).map(({ reason, messages }) => `${messages} for ${reason}`);
+    expect(sent.toSorted()).toEqual(["2 for size", "5 for size"]);
     expect(await received(app)).toBe(7);
   });
 

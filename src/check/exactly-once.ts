@@ -79,7 +79,7 @@ async function checkSameUser(probe: Probe, body: string, user: string): Promise<
   probe.found.set(next, { wanted: 1, found: [] });
   return fail(
     "a second message of a user has no effect",
-    `The receiver ${did(sent)} to a second message of a user, with the same time and event and another messageId, and it took no effect. It takes the message for a copy of the first: remember the messageId, and nothing else.`,
+    `The receiver ${did(sent)} to a second message of a user, with the same time and event and another messageId, and it took no effect. It treats the message as a copy of the first. Recognise copies by the messageId alone.`,
     "idempotency",
   );
 }

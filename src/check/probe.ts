@@ -212,7 +212,7 @@ export class Probe {
     if (isMissing && first !== null && first.count > 0)
       if (countEffects(answer, first.token).count === 0)
         throw new EffectsLost(
-          "The effects no longer show the first message of the check, so they are a part of what the receiver did: give an address that lists all of it.",
+          "The effects no longer show the first message of the check, so they list only a part of what the receiver did. Give an address that lists everything.",
         );
     if (typeof wanted === "number")
       for (const [token, { found }] of effects) this.found.set(token, { wanted, found });

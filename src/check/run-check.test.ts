@@ -435,7 +435,7 @@ test("a receiver whose first request fails is sent another message, as a sender 
 test.for([
   [401, "answered 401 to a message from four hours ago. A sender"],
   [204, "answered 204 to a message from four hours ago, and it took no effect. A sender"],
-] as const)("a receiver that answers %i to what is old is told so", async ([status, sentence]) => {
+] as const)("an answer of %i to an old message is reported", async ([status, sentence]) => {
   const once = doOnce();
   const { url } = await receiver({
     onMessage(message, response, done) {

@@ -295,10 +295,10 @@ class Run {
     // A receiver of profiles has no use for a track, and shows the identifies of `order`.
     if (first?.count === 0 && id !== "order")
       return skipped(
-        `Three seconds after its answer, the effects do not show the first message, ${model.name}: its token is in none of them, so they cannot be counted. ${model.isOfUser ? "Does the receiver have a use for it? The effects have to show its userId, or a member that has {{token}} in the file." : "If the receiver has no use for it, give a message that it expects (--message)."}`,
+        `The check waited for three seconds, and the effects do not show the first message, ${model.name}. None of them contains its token, so they cannot be counted. ${model.isOfUser ? "Does the receiver have a use for it? The effects have to show its userId, or a member that has {{token}} in the file." : "If the receiver has no use for it, give a message that it expects (--message)."}`,
       );
     if (first !== null && first.count > 1 && id !== "order") {
-      const why = `The effects show the first message, which was sent once, ${times(first.count)}: they list it in several places, or the receiver did it again. Copies cannot be counted so: give an address that lists each message once.`;
+      const why = `The effects show the first message, which was sent once, ${times(first.count)}: they list it in several places, or the receiver processed it twice. Copies cannot be counted this way. Give an address that lists each message once.`;
       return id === "duplicate" ? warn(`shown ${times(first.count)}`, why) : skipped(why);
     }
     return null;

@@ -96,7 +96,7 @@ export async function checkTypes(probe: Probe): Promise<Outcome> {
   if (ignored.length > 0)
     return fail(
       `${ignored.join(", ")} without effect`,
-      `The receiver answered 2xx to ${ignored.join(", ")}, and the effects do not show it. The sender will not send it again, so it is lost.`,
+      `The receiver answered 2xx to ${ignored.join(", ")}, but the effects do not show this. A message answered 2xx is not sent again, so it is lost.`,
     );
   return pass("all seven");
 }

@@ -138,7 +138,7 @@ export const messageDetails = z
     warnings: z.array(z.string()),
     dropped: z
       .array(z.string())
-      .describe("Members that the tracking plan removed from what is delivered, the first 500."),
+      .describe("The first 500 members that the tracking plan removed from what is delivered."),
     raw: bytes.describe("The message as received; the first 64 KB of a rejected one."),
     rawSize: z.int().describe("Its size in bytes."),
     request: z

@@ -63,7 +63,7 @@ const others: typeof known = [
 ];
 
 const maxNameLength = 60;
-/** Of a User-Agent: more than those of libraries. A search for a version takes its square of steps. */
+/** Longer than the User-Agent of any library. The search for a version is quadratic in this length. */
 const maxAgentLength = 300;
 
 /** `body` may be cut, damaged or missing: a library is found in it by its name. */

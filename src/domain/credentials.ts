@@ -159,9 +159,7 @@ const spellingBeside = (one: Addressed): string =>
 
 /**
  * What a document says, with the values that were left out taken from what is there already and has
- * the same URL: first from what differs in its headers alone. A directive may lead to any host, so
- * only what has an equal one knows values for it. `missing` are those that are not known, in the
- * words of a list.
+ * the same URL: first from what differs in its headers alone. A directive may lead to any host, so values are taken only from an entry with an equal directive. `missing` lists the values that are not known, as phrases for a sentence.
  */
 export function withKnown<One extends Addressed>(
   drafted: One,

@@ -48,15 +48,18 @@ test.each([
   [
     "a placeholder of a message that there is not, also as a name",
     withMessages("{ type: page, properties: { '{{message0}}': '{{user12}} {{message2}}' } }"),
-    ["4:42 There is no message 0: there are 1.", "4:58 There is no message 2: there are 1."],
+    [
+      "4:42 Message 0 does not exist: the file has 1.",
+      "4:58 Message 2 does not exist: the file has 1.",
+    ],
   ],
   [
     "an expectation of no message in particular",
     withMessages("{ type: page }", ["'{{message}}'", "'{{message9}}'", "order", "'{{usr}}'"]),
     [
       "7:27 Say which message it is: {{message1}}, {{message2}} ….",
-      "8:27 There is no message 9: there are 1.",
-      "9:27 Write {{user}}, {{user2}}, {{message1}} or {{message2}} … in it: any other text is the same in all schedules.",
+      "8:27 Message 9 does not exist: the file has 1.",
+      "9:27 The token needs {{user}}, {{user2}}, {{message1}} or {{message2}} …: any other text is the same in all schedules.",
       "10:27 {{usr}} is unknown. There are {{user}}, {{user2}} …, {{message}} and {{message2}} ….",
     ],
   ],

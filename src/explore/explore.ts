@@ -139,7 +139,7 @@ async function learn(runner: Runner): Promise<string[]> {
   const others = always.same.filter((source) => JSON.stringify(source) !== JSON.stringify(effects));
   runner.change({ same: [effects, ...others] });
   const note =
-    "The effects show users, and not the tokens of messages: they are compared with those of the same messages once each.";
+    "The effects show users but no message tokens, so they are compared with the effects of the same messages sent once each.";
   return [note, ...(await learnState(runner))];
 }
 

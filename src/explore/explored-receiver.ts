@@ -61,7 +61,7 @@ export class ExploredReceiver {
     await listensSoon(url);
     if (await isBack()) return;
     throw new Gone(
-      `${why} The receiver did not come back. With a command as restart: in the file, the search starts it again and finds the schedule that ended it.`,
+      `${why} The receiver did not come back. If the file has a command at restart:, the search starts the receiver again and finds the schedule that ended it.`,
     );
   }
 

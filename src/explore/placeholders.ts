@@ -42,7 +42,7 @@ function problemOf(placeholder: string, messages: number): string | null {
   if (!placeholder.startsWith("{{message") || nth === "") return null;
   return Number(nth) >= 1 && Number(nth) <= messages
     ? null
-    : `There is no message ${Number(nth)}: there are ${messages}.`;
+    : `Message ${Number(nth)} does not exist: the file has ${messages}.`;
 }
 
 /** What is wrong with the token of an expectation beside that, or null. */
@@ -51,5 +51,5 @@ export function wrongToken(token: string): string | null {
     return "Say which message it is: {{message1}}, {{message2}} ….";
   return token.includes("{{")
     ? null
-    : "Write {{user}}, {{user2}}, {{message1}} or {{message2}} … in it: any other text is the same in all schedules.";
+    : "The token needs {{user}}, {{user2}}, {{message1}} or {{message2}} …: any other text is the same in all schedules.";
 }

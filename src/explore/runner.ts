@@ -42,7 +42,7 @@ type Run = {
   schedule: Schedule;
   claims: Claim[];
   violations: Violation[];
-  /** A message was never taken, at any try. */
+  /** No try of some message was accepted. */
   isIncomplete: boolean;
 };
 
@@ -161,7 +161,7 @@ export class Runner {
     return calm.flatMap(([one, other]) => changingMembers(one, other));
   }
 
-  /** Measures again, so many at the same time; returns what was there and is there where they differ. */
+  /** Measures again, `count` at the same time. Returns the old and the new state wherever they differ. */
   async #differing(schedules: readonly Schedule[], count: number): Promise<[string, string][]> {
     const before = new Map(this.#states);
     this.#states.clear();
@@ -178,7 +178,7 @@ export class Runner {
 
   /**
    * What the source shows about each afterwards, with `{{token}}` in place of the run's own; null
-   * where a message was not taken, or has no effect, also among fewer at the same time.
+   * where a message was not accepted, or has no effect, also among fewer at the same time.
    */
   async states(schedules: readonly Schedule[], source: EffectsSource): Promise<(string | null)[]> {
     const parts = await this.#statesOf(schedules, source, this.#atOnce);

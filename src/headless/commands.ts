@@ -246,7 +246,7 @@ export const retry = defineCommand({
   operands: "[ID…]",
   summary: "Retries deliveries now.",
   about:
-    "Retries the deliveries of messages now, by the ids of messages or deliveries, or of the newest 10,000 messages that match a filter.",
+    "Retries deliveries now: those with these ids, those of the messages with these ids, or those of the newest 10,000 messages that match a filter.",
   flags: {
     filter: { value: "FILTER", text: "The deliveries of messages that match this filter." },
     "dry-run": { text: "Only count them." },
@@ -337,7 +337,7 @@ export const check = defineCommand({
     },
     only: {
       value: "IDS",
-      text: "Only these checks, by their ids with commas between them, after answers and in-time, which always run unless --skip names them.",
+      text: "Comma-separated ids of the checks to run. answers and in-time run first, unless --skip names them.",
     },
     skip: { value: "IDS", text: "All but these." },
     timeout: {
@@ -426,7 +426,7 @@ export const share = defineCommand({
   choices: "files",
   summary: "Writes messages with everything about them into a file or a page for somebody else.",
   about:
-    "Writes the newest 10,000 messages, or as many as 100 million characters hold, with their attempts and bytes, the configuration and the clock into one file, even while Hookyard runs. NAME.hookyard opens in Hookyard: hookyard NAME.hookyard. NAME.html is a page that needs nothing else. Shared secrets, write keys, and credentials in headers and URLs are left out. With HOOKYARD_URL it is of the Hookyard there, unless --data is given.",
+    "Writes the newest 10,000 messages, or as many as fit in 100 million characters, with their attempts and bytes, the configuration and the clock into one file, even while Hookyard runs. NAME.hookyard opens in Hookyard: hookyard NAME.hookyard. NAME.html is a page that needs nothing else. Shared secrets, write keys, and credentials in headers and URLs are left out. With HOOKYARD_URL, it writes the data of the Hookyard at that address, unless --data is given.",
   flags: {
     data,
     filter: {

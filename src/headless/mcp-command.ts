@@ -61,7 +61,7 @@ async function joinRunning(data: string, options: Options): Promise<Hookyard | n
     endsWithItsAgent = connection.host === "agent";
     return connection;
   };
-  /** Nobody else starts another one after one that another agent started. */
+  /** When a Hookyard that another agent started has ended, no other program starts a new one. */
   const findAgain = async () => {
     try {
       return await find();

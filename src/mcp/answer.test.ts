@@ -114,7 +114,7 @@ describe("an answer", () => {
 });
 
 test.each([
-  [true, "It is retried."],
+  [true, "The delivery is retried."],
   [false, "does not retry 429"],
 ])("a 429 is explained by whether the retry profile retries it: %s", (retryable, words) => {
   const attempt = { outcome: "http_error", error: null, response: { status: 429 }, retryable };

@@ -115,8 +115,8 @@ function fixOfStatus(status: number, isRetried: boolean): string {
     return "The receiver is somewhere else, and redirects are not followed. Correct the URL of the webhook: `location` in the data has the other one.";
   if (status === 429)
     return isRetried
-      ? "The receiver limits its rate. It is retried."
-      : "The receiver limits its rate, and the retry profile of the destination does not retry 429. Answer 503, or choose a profile that retries it.";
+      ? "The receiver limits its rate. The delivery is retried."
+      : "The receiver limits its rate, and the retry profile of the destination does not retry 429. Let the receiver answer 503, or choose a profile that retries 429.";
   if (status >= 500)
     return "The receiver failed while it handled the message: its log and the answer's body say why.";
   return "The receiver refuses the content: the answer's body and its log say why.";

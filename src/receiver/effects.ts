@@ -260,8 +260,7 @@ const realTime = {
 };
 
 /**
- * Asks until the numbers have stayed the same and none is below what is wanted, but no longer than
- * three seconds; the last answer counts.
+ * Asks until the numbers have stayed the same for `settleMs` and are enough. Gives up `atMostMs` after the last sign of work, and after `whileAtWorkMs` at the latest. The last answer counts.
  */
 export async function stableEffects({
   ask,

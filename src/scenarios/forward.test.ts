@@ -115,7 +115,7 @@ test.each<[string, string]>([
   ],
   [
     "{ do: forward, to: Receiver, hold: 2 }",
-    "5:42 2 requests are never in progress together, because a webhook has 1 here. Write settings: { laneConnections: 2 }.",
+    "5:42 2 requests are never in progress together, because laneConnections is 1 here. Write settings: { laneConnections: 2 }.",
   ],
   ["{ do: forward, to: Receiver, tampr: body }", "5:36 tampr is unknown. Did you mean tamper?"],
 ])("%s is refused at its place", (program, sentence) => {

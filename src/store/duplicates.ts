@@ -2,10 +2,10 @@
  * Finds the original of a message: the same message id from the same source, accepted in the last
  * 24 hours. The hashes of these ids are in memory; the row decides.
  *
- * An id that has been accepted is there by a hash of itself and its source, and only the newest of
- * each: equal hashes form one long run. One that is read from postings is there by the hash of the
- * id alone, because its source is not known without its row; those that follow it with the same id
- * have their rows read.
+ * An accepted id is stored under a hash of the id and its source, and only for its newest message,
+ * because equal hashes would form one long run. An id read from postings is stored under the hash of the
+ * id alone, because its source is not known without its row; for later postings with the same hash, the
+ * row is read.
  */
 
 import type { MessageRowId } from "../domain/ids.ts";

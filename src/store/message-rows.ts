@@ -51,7 +51,7 @@ type Extra = {
   dropped?: string[][];
 };
 
-/** Shown of one message; the record has all, because profiles go by it. */
+/** The maximum shown for one message; the record keeps all, because profiles use them. */
 const maxDropped = 500;
 
 type MessageReader = {

@@ -175,8 +175,7 @@ function createHookyard({ setup, session, ingestUrl, keys, stop }: Parts): Hooky
   };
 }
 
-/** Errors are reported by their place in the object, as there are no lines. */
-/** Without the endpoints that a later change replaces; nothing when it was about these alone. */
+/** The step without the endpoints that a later change replaces; an empty list when it changed only these. */
 function besides(step: Step, { endpoints: replaced = {} }: ChangeInput): Step[] {
   if (!("change" in step)) return [step];
   const { endpoints = {}, ...others } = step.change;
@@ -185,6 +184,7 @@ function besides(step: Step, { endpoints: replaced = {} }: ChangeInput): Step[] 
   return Object.keys(others).length === 0 ? [] : [{ change: others }];
 }
 
+/** Errors are reported by their place in the object, as there are no lines. */
 function readDefinition(setup: Setup, steps: Step[]): ReadScenario {
   const placed = (path: Path) => ({ line: 1, column: 1, path });
   const value = { name: "A test", ...setup, steps } as Json;

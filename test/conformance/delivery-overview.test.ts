@@ -84,7 +84,7 @@ test("what a mapping cannot send has failed, and what its trigger does not match
   });
 });
 
-test("a batch that collects is under way, and not retrying", async () => {
+test("a batch that collects is in progress, not retrying", async () => {
   const { call, send, source } = await startIngestApp();
   await call("clock.set", { mode: "paused" });
   const mapping = { name: "All", url: "http://127.0.0.1:1/", batch: { enabled: true, size: 2 } };

@@ -187,7 +187,7 @@ test("without a message, a receiver that has no use for an order cannot be asked
   const { report, of } = await verdicts(subscriptions, undefined, { only: ["duplicate"] });
   expect(of("skipped")).toEqual(["duplicate"]);
   expect(report.checks.find(({ id }) => id === "duplicate")?.detail).toBe(
-    "Three seconds after its answer, the effects do not show the first message, a track with the event Order Completed: its token is in none of them, so they cannot be counted. If the receiver has no use for it, give a message that it expects (--message).",
+    "The check waited for three seconds, and the effects do not show the first message, a track with the event Order Completed. None of them contains its token, so they cannot be counted. If the receiver has no use for it, give a message that it expects (--message).",
   );
 });
 

@@ -144,6 +144,8 @@ test.concurrent("a receiver that ends for good ends the search, which says how t
   const { url } = await startFragile(context);
   expect(await search(url)).toMatchObject({
     finding: null,
-    gone: expect.stringContaining("With a command as restart: in the file, the search starts it"),
+    gone: expect.stringContaining(
+      "If the file has a command at restart:, the search starts the receiver",
+    ),
   });
 });

@@ -46,7 +46,7 @@ async function search(text: string, runs: number): Promise<Explored> {
   return explore({ exploration, secret: null, seed: 1, runs, minutes: 2 });
 }
 
-test.concurrent("a receiver that takes no message at all is not searched, also where answers do not count", async (context) => {
+test.concurrent("a receiver that accepts no message at all is not searched, also where answers do not count", async (context) => {
   const origin = await startReceiver(context, { receive: () => 503, rows: () => "[]" });
   const text = `  receiver: { url: ${origin}/, effects: ${origin}/rows }
   messages: [{ type: track, event: A }]
@@ -207,7 +207,7 @@ test.concurrent("effects that show only users are compared too where there is a 
     `url: ${origin}/, effects: ${origin}/rows`,
   );
   expect(await search(file, 40)).toMatchObject({
-    notes: [expect.stringMatching(/^The effects show users, and not the tokens of messages/)],
+    notes: [expect.stringMatching(/^The effects show users but no message tokens/)],
     finding: { violations: [{ kind: "state" }], schedule: [{ do: "send" }, { do: "send" }] },
   });
 });

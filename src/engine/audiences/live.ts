@@ -3,8 +3,7 @@
  * which a profile changes, only those that depend on what changed; and they are rechecked when time
  * alone may change a value: an event leaves a window, and the user leaves with it. Each last sent
  * value that may change so has a `recheckAt`; one timer on the clock is set to the earliest. A user
- * who did too much to be evaluated in the transaction is rechecked at once, in several turns. Who
- * gets on doing things meanwhile is rechecked again after the others.
+ * who did too much to be evaluated in the transaction is rechecked at once, in several turns. A user with new events meanwhile is rechecked after the others.
  */
 
 import { spellingOf } from "../../domain/evaluate.ts";

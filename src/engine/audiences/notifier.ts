@@ -287,7 +287,7 @@ function notReached(
     const detail = {
       later: `${first} has not reached this user. It sends the value that the user has then.`,
       cancelled: `${first} was cancelled before it reached this user. The next manual sync sends the value that the user has then.`,
-      skipped: `${first} passed this user while the user was suppressed. The value that the user has now follows.`,
+      skipped: `${first} skipped this user, who was suppressed. The user's current value is sent next.`,
     }[missing];
     return [[id, { reason: "first_sync_pending", detail }]];
   });

@@ -302,7 +302,7 @@ export class DeliveryScheduler {
     this.#state = "stopped";
     this.#dueTimer?.timer.cancel();
     this.#retryAfterError?.cancel();
-    this.#lanes.clear();
+    this.#lanes.stop();
     if (this.#rounds.attemptsUnderWay > 0) {
       const signal = new AbortController();
       const limit = startTimer(drainMs, () => signal.abort());

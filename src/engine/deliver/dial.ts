@@ -150,6 +150,11 @@ function systemAuthorities(): string[] {
 // the address would only end in the refusal of the other one. Longer than any deadline: the
 // attempt's own decides.
 const loopbackAttemptMs = 2 ** 31 - 1;
+/**
+ * At other hosts the next address is tried after this long, in place of Node's 250 ms: a far host
+ * may take longer, and its other address may not be reachable at all. The attempt has five seconds.
+ */
+const attemptMs = 2_000;
 
 const loopback = [
   { address: "127.0.0.1", family: 4 },
@@ -172,7 +177,7 @@ export function dial({ target, trust, onread, onLookup }: DialOptions): Socket {
     onread,
     autoSelectFamily: true,
     lookup: target.loopback ? lookupWithLoopback : lookupFor(onLookup),
-    ...(target.loopback ? { autoSelectFamilyAttemptTimeout: loopbackAttemptMs } : {}),
+    autoSelectFamilyAttemptTimeout: target.loopback ? loopbackAttemptMs : attemptMs,
   };
   if (!target.secure) return connectTcp(options);
   return connectTls({

@@ -190,6 +190,15 @@ test("what waits can be removed: it never starts, and those under way go on", as
   expect(started).toEqual(["a", "x", "c"]);
 });
 
+test("after a stop nothing starts, also what comes back unsent", async () => {
+  const { lanes, started, add, end } = startLanes(1);
+  for (const name of ["a", "b"]) add(one, name);
+  lanes.stop();
+  lanes.of(one).putBack({ url: "http://127.0.0.1/", start: () => started.push("back") });
+  await end("a");
+  expect([started, lanes.hasWaiting()]).toEqual([["a"], false]);
+});
+
 test("a lane that is not configured any more is closed when it is empty, and a new one takes its place", async () => {
   const { lanes, add, end } = startLanes(1);
   const [lane, kept] = [lanes.of(one), lanes.of(other)];

@@ -68,6 +68,7 @@ class Lane {
   #here = 0;
   #isQuick = false;
   #isStarting = false;
+  #hasStopped = false;
   /** At most a few thousand. One that has started is not kept, because it has its body. */
   #queue: LaneTask[] = [];
 
@@ -99,7 +100,7 @@ class Lane {
 
   /** One that has started comes back. It is the next to start. */
   putBack(task: LaneTask): void {
-    this.#queue.unshift(task);
+    if (!this.#hasStopped) this.#queue.unshift(task);
   }
 
   /** Of those that have not started. */
@@ -110,6 +111,12 @@ class Lane {
   /** Removes what has not started. */
   clear(): void {
     this.#queue = [];
+  }
+
+  /** Nothing new starts. */
+  stop(): void {
+    this.#hasStopped = true;
+    this.clear();
   }
 
   #next(): void {
@@ -195,6 +202,10 @@ export function createLanes({ trust, thread, idleMs, connections, report }: Lane
     /** Removes what has not started. */
     clear(): void {
       for (const lane of lanes.values()) lane.clear();
+    },
+    /** Nothing new starts. */
+    stop(): void {
+      for (const lane of lanes.values()) lane.stop();
     },
     /**
      * Closes the lanes of webhooks that are no longer configured, once they are empty. Returns

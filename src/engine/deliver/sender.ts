@@ -200,6 +200,9 @@ type Origin = {
   breaksPromises: boolean;
 };
 
+/** The URLs of a mapping may lead to any number of them. */
+const maxOrigins = 1000;
+
 /**
  * The connections of one sender that wait for their next request, by origin.
  *
@@ -285,10 +288,20 @@ class IdleConnections {
   #originOf(name: string): Origin {
     let origin = this.#origins.get(name);
     if (!origin) {
+      if (this.#origins.size >= maxOrigins) this.#forgetOldest();
       origin = { idle: [], safeMs: unprovenMs, endsEarlyUntil: -Infinity, breaksPromises: false };
       this.#origins.set(name, origin);
     }
     return origin;
+  }
+
+  /** Of those without a connection: they are as many as there are more than `maxIdle`. */
+  #forgetOldest(): void {
+    for (const [name, { idle }] of this.#origins) {
+      if (idle.length > 0) continue;
+      this.#origins.delete(name);
+      return;
+    }
   }
 
   #sweep(): void {

@@ -218,6 +218,14 @@ test("a new endpoint needs a name", () => {
 
 test.for<[Partial<Step>, string]>([
   [{ status: 200.5 }, "`status` must be a whole number from 200 to 999."],
+  [
+    { do: "truncate", status: 204 },
+    "a 204, a 304 and an empty body have nothing to truncate. Use another status, or leave `body` out.",
+  ],
+  [
+    { do: "drip", body: "" },
+    "a 204, a 304 and an empty body have nothing to drip. Use another status, or leave `body` out.",
+  ],
   [{ do: "redirect", status: 200 }, "the `status` of a redirect must be from 300 to 399."],
   [{ headers: { "X a": "1", "X b": "1" } }, 'HTTP does not allow the header "X a".'],
   [{ headers: { "X-A": "1", "X b": "1" } }, 'HTTP does not allow the header "X b".'],

@@ -120,6 +120,8 @@ function findWrong(step: Step): string | null {
   if (!isWait(delayMs)) return "`delayMs` must be from 0 to 86400000 (24 hours).";
   if (!isWait(forMs)) return "`forMs` must be from 0 to 86400000 (24 hours).";
   if (body !== undefined && body.length > maxBodyLength) return "`body` is longer than 512 KB.";
+  if (isCut(step) && (status === 204 || status === 304 || body === ""))
+    return `a 204, a 304 and an empty body have nothing to ${step.do}. Use another status, or leave \`body\` out.`;
   const entries = Object.entries(headers);
   if (entries.length > maxHeaders)
     return `\`headers\` has ${entries.length} headers; ${maxHeaders} is the limit.`;
@@ -129,6 +131,8 @@ function findWrong(step: Step): string | null {
   const wrong = wrongHeader ?? findWrongTrailer(step);
   return wrong ?? (step.do === "forward" ? findWrongForward(step) : findForwardMember(step));
 }
+
+const isCut = ({ do: does }: Step): boolean => does === "truncate" || does === "drip";
 
 function findForwardMember(step: Step): string | null {
   const { to, lose, loseAs, delayAfterMs, copies, together, tamper, hold, order } = step;

@@ -4,7 +4,7 @@
  * Every method is allowed, and no input ends the process.
  */
 
-import { createServer as createHttpServer } from "node:http";
+import { createServer as createHttpServer, STATUS_CODES } from "node:http";
 import type { IncomingMessage, ServerOptions, ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import type { Socket } from "node:net";
@@ -169,7 +169,8 @@ export function answerJson(
     return;
   }
   const body = JSON.stringify({ code, message });
-  response.writeHead(status, {
+  // With its own reason: a head that could not be written leaves that of another status.
+  response.writeHead(status, STATUS_CODES[status] ?? "", {
     "Content-Type": "application/json",
     "Content-Length": Buffer.byteLength(body),
   });

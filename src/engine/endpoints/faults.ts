@@ -94,7 +94,7 @@ export function createFaults({ store, configuration, endpoints }: FaultsOptions)
         );
       return atomically(() => {
         const made = endpoints.create({
-          name: `In front of ${new URL(url).host}`,
+          name: `In front of ${new URL(url).host.slice(0, 180)}`,
           steps: stepsFor(url, fault),
           inFrontOf: { destinationId: id, webhookId, url },
         });

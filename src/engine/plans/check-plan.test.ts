@@ -139,14 +139,15 @@ test("beside thousands of elements every wrong member is dropped, or it is said 
     ["properties", "p2"],
   ]);
   expect(two.violations.map(({ path }) => path)).toEqual(["properties.p1", "properties.p2"]);
-  const incomplete = " was not checked completely: it has too many elements to find each violation";
+  const incomplete =
+    " was not checked completely: it has too many elements for every violation to be found";
   const many = Object.fromEntries(names.map((name) => [name, 1]));
   // More rounds than it gives itself, and a member that cannot be dropped.
   for (const of of [{ ...many, p0: "a" }, { p1: 1 }] as JsonObject[])
     expect(violated(plan, bought({ all, ...of }))).toContain(incomplete);
 });
 
-test("what is no multiple is told with the number that it should be a multiple of", () => {
+test("a violation of multipleOf names the number", () => {
   const member = { properties: { total: { multipleOf: 0.01 } } };
   const plan = planOf([["track", "Bought", { properties: { properties: member } }]]);
   expect(violated(plan, bought({ total: 300_000.035 }))).toEqual([
@@ -313,7 +314,7 @@ test("names that are too many for the plan's patterns are a violation, with thos
   }
 });
 
-test("of many violations twenty are told, and all that is dropped is on record", () => {
+test("twenty of many violations are listed, and every dropped member is recorded", () => {
   const plan = planOf([["track", "Bought", { properties: { properties: { properties: {} } } }]], {
     unplannedProperties: "drop",
   } as never);

@@ -301,7 +301,7 @@ const tooLong: PlanViolation = {
 
 const tooLarge: PlanViolation = {
   path: "",
-  message: "was not checked completely: it has too many elements to find each violation",
+  message: "was not checked completely: it has too many elements for every violation to be found",
 };
 
 type CheckOptions = {

@@ -259,7 +259,7 @@ const retry = defineTool({
   name: "retry",
   title: "Retry or replay",
   description:
-    "Retries a delivery (dlv_…), the deliveries of a message (msg_…), or those of the newest 10,000 messages that match a filter, now. With `replay`, sends the message again as a new one: for messages that had no delivery. Waits for the result of one message and explains it.",
+    "Retries now a delivery (dlv_…), the deliveries of a message (msg_…), or those of the newest 10,000 messages that match a filter. With `replay`, sends the message again as a new one: for messages that had no delivery. Waits for the result of one message and explains it.",
   effect: "changes",
   schema: z.strictObject({
     id: z.string().optional().describe("msg_… or dlv_…"),

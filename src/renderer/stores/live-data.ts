@@ -67,7 +67,7 @@ export function useOnce<Name extends CallName>(
   return useRead(name, input, null);
 }
 
-/** The answer, or the one to the input before until it is there: what is typed asks again. */
+/** The answer; until it arrives, the answer to the previous input. Each typed letter asks again. */
 export function useLast<Answer>(answer: Answer | undefined): Answer | undefined {
   const last = useRef(answer);
   if (answer !== undefined) last.current = answer;

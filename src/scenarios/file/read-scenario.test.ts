@@ -379,6 +379,6 @@ ${changes.map((change) => `  - change: ${change}\n`).join("")}`;
   const lanes = (number: number): string => `{ settings: { laneConnections: ${number} } }`;
   expect(problemsOf(text(lanes(3), hold))).toEqual([]);
   expect(problemsOf(text(lanes(3), moved))).toEqual([]);
-  expect(problemsOf(text(hold, lanes(3)))[0]).toContain("a webhook has 1 here");
-  expect(problemsOf(text(lanes(3), lanes(2), hold))[0]).toContain("a webhook has 2 here");
+  expect(problemsOf(text(hold, lanes(3)))[0]).toContain("laneConnections is 1 here");
+  expect(problemsOf(text(lanes(3), lanes(2), hold))[0]).toContain("laneConnections is 2 here");
 });

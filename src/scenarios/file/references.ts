@@ -157,7 +157,7 @@ class Check {
       if (hold > this.#laneConnections)
         this.#problem(
           [...place, "hold"],
-          `${hold} requests are never in progress together, because a webhook has ${this.#laneConnections} here. Write settings: { laneConnections: ${hold} }.`,
+          `${hold} requests are never in progress together, because laneConnections is ${this.#laneConnections} here. Write settings: { laneConnections: ${hold} }.`,
         );
     }
   }

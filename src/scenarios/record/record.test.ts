@@ -325,7 +325,7 @@ steps:
     ]);
   });
 
-  test("retries a batch once that was retried by hand", async () => {
+  test("retries a batch once when it was retried manually", async () => {
     const source = await call("sources.create", { name: "Shop", writeKey: "key-shop" });
     const { url } = await call("endpoints.create", {
       name: "R",

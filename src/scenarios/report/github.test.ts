@@ -32,7 +32,7 @@ test("a summary that GitHub would refuse for its bytes has the failures that hav
   expect(summary).toContain("### Hookyard: 0 of 3 scenarios passed");
 });
 
-test("a summary of very many scenarios stays below what GitHub takes", () => {
+test("a summary of very many scenarios stays below GitHub's limit", () => {
   const summary = stepSummary(Array.from({ length: 20_000 }, () => failed("漢".repeat(20), "no")));
   expect(Buffer.byteLength(summary)).toBeLessThan(mebibyte);
   expect(summary).toMatch(/<p>The rest is in the log\.<\/p>\n\n$/);

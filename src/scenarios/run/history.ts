@@ -47,7 +47,7 @@ export function allRequests(
   for (const [endpoint, { kept, gone }] of dropped)
     if (endpoints === undefined || endpoints.includes(endpoint))
       throw new Error(
-        `The endpoint ${endpoint} received ${kept + gone} requests and kept only the newest ${kept}. Send less to it, or expect attempts instead.`,
+        `The endpoint ${endpoint} received ${kept + gone} requests and kept only the newest ${kept}. Send it fewer requests, or expect attempts instead.`,
       );
   return requests;
 }

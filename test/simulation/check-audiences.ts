@@ -96,10 +96,10 @@ function follow(sim: Simulation, db: Database, fresh: readonly MessageRow[]): vo
     const type = messageTypes[row.type];
     if (
       ignored.has(row.state) ||
-      extra.replayOf !== undefined ||
       extra.blocked === true ||
       type === "delete" ||
-      type === undefined
+      type === undefined ||
+      (extra.replayOf !== undefined && !isFirstToCount(sim, db, extra.replayOf))
     )
       continue;
     if (extra.computed === true) {
@@ -135,6 +135,20 @@ function follow(sim: Simulation, db: Database, fresh: readonly MessageRow[]): vo
   }
   model.deletions = deletions;
   model.deleting = [];
+}
+
+/** Of the replays of a message that was rejected or blocked, and is no replay itself. */
+function isFirstToCount({ model }: Simulation, db: Database, replayOf: number): boolean {
+  const original = db
+    .prepare<[number], Pick<MessageRow, "state" | "extra">>(
+      "SELECT state, extra FROM messages WHERE id = ?",
+    )
+    .get(replayOf);
+  const extra = JSON.parse(original?.extra ?? "{}") as Extra;
+  const wasLeftOut = messageStates[original?.state ?? -1] === "rejected" || extra.blocked === true;
+  if (!wasLeftOut || extra.replayOf !== undefined || model.replayed.has(replayOf)) return false;
+  model.replayed.add(replayOf);
+  return true;
 }
 
 /** Reasons of destinations that do not get a call, and get the value with another one. */

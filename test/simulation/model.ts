@@ -49,6 +49,8 @@ export class Model {
   sources = new Map<string, Source>();
   destinations = new Map<string, Destination>();
   suppressed = new Set<string>();
+  /** Messages that were rejected or blocked, and counted with a replay. */
+  replayed = new Set<number>();
   people = new People();
   readonly past = new Map<string, Past>();
   /** Of each path at the receivers, the destination that sends there. */
@@ -170,6 +172,7 @@ export class Model {
     this.peopleUnknown = false;
     this.people = new People();
     this.suppressed.clear();
+    this.replayed.clear();
     this.sent.clear();
     this.fresh.clear();
     this.messages.clear();

@@ -9,7 +9,7 @@ import type { Probe } from "./probe.ts";
 
 type Type = "identify" | "track" | "page" | "screen" | "group" | "alias" | "delete";
 
-/** `previous` is the token of the user whom an alias renames. */
+/** `previous` is the token of the user that an alias renames. */
 function messageOf(probe: Probe, type: Type, token: string, previous = token): string {
   const timestamp = probe.time();
   const userId = probe.receiver.model.userIdOf(token);

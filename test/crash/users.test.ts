@@ -140,7 +140,7 @@ async function endWell(data: string, look: (addresses: Addresses) => Promise<voi
   left.close();
 }
 
-/** Users whom a message of this type was accepted for, one entry for each message. */
+/** The users of the accepted messages of this type, one entry for each message. */
 function usersOfMessages(data: string, where: string): string[] {
   const db = new Database(join(data, "hookyard.db"), { readonly: true });
   const found = db

@@ -1,10 +1,11 @@
 /** What `hookyard explore` writes of what it found. */
 
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { readExploration } from "../../src/explore/explore-file.ts";
@@ -13,22 +14,28 @@ import type { Step } from "../../src/explore/schedule.ts";
 import { shrink } from "../../src/explore/shrink.ts";
 import { runInProcess } from "../support/in-process.ts";
 
-/** With one of two bugs about the copy of a message. */
-async function startWrong(bug: { is: "counts a copy" | "refuses a copy" }): Promise<string> {
+type Receive = (messageId: string, rows: string[], response: ServerResponse) => unknown;
+
+/** Lists at `/rows` what it has done. */
+async function startReceiver(receive: Receive): Promise<string> {
   const rows: string[] = [];
   const server = createServer(async (request, response) => {
     if (request.url === "/rows") return void response.end(rows.join("\n"));
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const { messageId } = JSON.parse(Buffer.concat(chunks).toString()) as { messageId: string };
-    const isCopy = rows.includes(messageId);
-    if (!isCopy || bug.is === "counts a copy") rows.push(messageId);
-    response.writeHead(isCopy && bug.is === "refuses a copy" ? 500 : 204).end();
+    const { messageId } = JSON.parse(await text(request)) as { messageId: string };
+    await receive(messageId, rows, response);
   });
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
+
+/** With one of two bugs about the copy of a message. */
+const startWrong = (bug: { is: "counts a copy" | "refuses a copy" }): Promise<string> =>
+  startReceiver((messageId, rows, response) => {
+    const isCopy = rows.includes(messageId);
+    if (!isCopy || bug.is === "counts a copy") rows.push(messageId);
+    response.writeHead(isCopy && bug.is === "refuses a copy" ? 500 : 204).end();
+  });
 
 test("a second search keeps the test of another bug, and writes the same one once", async () => {
   const out = mkdtempSync(join(tmpdir(), "hookyard-explore-"));
@@ -74,19 +81,11 @@ explore:
 });
 
 test("a schedule is made smaller also where effects take longer than a second", async () => {
-  const rows: string[] = [];
-  const server = createServer(async (request, response) => {
-    if (request.url === "/rows") return void response.end(rows.join("\n"));
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const { messageId } = JSON.parse(Buffer.concat(chunks).toString()) as { messageId: string };
+  const origin = await startReceiver(async (messageId, rows, response) => {
     response.writeHead(202).end();
     await wait(1_200);
     rows.push(messageId);
   });
-  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void server.close());
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const exploration = readExploration(`name: Slow
 explore:
   receiver: { url: ${origin}/, effects: ${origin}/rows }

@@ -60,6 +60,15 @@ test("a fault is put in front of a webhook, does its work, and is undone", async
   expect((await app.call("endpoints.list", {})).items).toEqual([]);
 });
 
+test("a fault is put in front of a webhook with the longest host name", async ({ start }) => {
+  const app = await start.app({ clock: "paused" });
+  const host = `${`${"a".repeat(60)}.`.repeat(4)}test`;
+  await app.destination([`http://${host}/`]);
+  await app.call("destinations.putFault", { ...(await placeOf(app)), lose: "answer" });
+  const [endpoint] = (await app.call("endpoints.list", {})).items;
+  expect(endpoint?.name).toBe(`In front of ${host.slice(0, 180)}`);
+});
+
 test("an undo works after a restart on other ports, and until then the webhook follows its endpoint", async ({
   start,
 }) => {

@@ -38,21 +38,28 @@ async function slowDown(page: Page): Promise<void> {
   page.keyboard.type = (text) => type(text, { delay: 320 });
 }
 
-export async function openGuarded(
+/** How a page is unless a test asks for something else. */
+const usual = {
+  viewport: { width: 1440, height: 900 },
+  colorScheme: "light",
+  reducedMotion: "reduce",
+} as const;
+
+async function newPage(
   browser: Browser,
   home: string,
-  options: BrowserContextOptions = {},
-): Promise<GuardedPage> {
-  const context = await browser.newContext({
-    viewport: { width: 1440, height: 900 },
-    reducedMotion: "reduce",
-    ...options,
-  });
+  options: BrowserContextOptions,
+): Promise<Page> {
+  const context = await browser.newContext({ ...usual, ...options });
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: home });
   await context.addInitScript(watchPolicy);
   const page = await context.newPage();
   page.setDefaultTimeout(patienceMs);
   if (process.env["HOOKYARD_SLOW_PAGES"] === "1") await slowDown(page);
+  return page;
+}
+
+function guard(page: Page, home: string): Omit<GuardedPage, "close"> {
   const found: string[] = [];
   const expected: RegExp[] = [];
   page.on("console", (message) => {
@@ -68,6 +75,54 @@ export async function openGuarded(
     page,
     problems: () => found.filter((line) => !expected.some((pattern) => pattern.test(line))),
     expect: (pattern) => void expected.push(pattern),
-    close: () => context.close(),
+  };
+}
+
+export async function openGuarded(
+  browser: Browser,
+  home: string,
+  options: BrowserContextOptions = {},
+): Promise<GuardedPage> {
+  const page = await newPage(browser, home, options);
+  return { ...guard(page, home), close: () => page.context().close() };
+}
+
+export type KeptPage = Awaited<ReturnType<typeof keepPage>>;
+
+/** The events of a page that tests listen to. */
+const heard = ["console", "pageerror", "request", "requestfinished", "requestfailed", "download"];
+
+/**
+ * A page for one test after the other: loading the inspector in another one costs twice as much.
+ * Each test finds it as if it was new: nothing stored, no listeners, the usual size and colours, and
+ * `blank` before it.
+ */
+export async function keepPage(browser: Browser, home: string, blank: string) {
+  const page = await newPage(browser, home, {});
+  let isUsed = false;
+  await page.goto(blank);
+  return {
+    /** Null while a test has it, and where only a page of its own can be as it is asked for. */
+    async take(options: BrowserContextOptions): Promise<GuardedPage | null> {
+      const { viewport, colorScheme, reducedMotion, ...others } = { ...usual, ...options };
+      if (isUsed || viewport === null || Object.keys(others).length > 0) return null;
+      isUsed = true;
+      await page.setViewportSize(viewport);
+      await page.emulateMedia({ colorScheme, reducedMotion });
+      return {
+        ...guard(page, home),
+        async close() {
+          if (page.isClosed()) return;
+          for (const event of heard) page.removeAllListeners(event);
+          await page.unrouteAll();
+          for (const other of page.context().pages()) if (other !== page) await other.close();
+          await page.mouse.move(0, 0);
+          await page.goto(blank);
+          await page.evaluate("localStorage.clear(); sessionStorage.clear()");
+          isUsed = false;
+        },
+      };
+    },
+    close: () => page.context().close(),
   };
 }

@@ -8,9 +8,14 @@ import type { Browser, BrowserContextOptions } from "playwright-core";
 import { expect, test as base } from "vitest";
 import { root } from "../../../src/launch/build.ts";
 import { launchBrowser } from "../../support/browser.ts";
-import { openGuarded, type GuardedPage } from "./guarded-page.ts";
-import { goInto } from "./inspector-place.ts";
-import { startInspector, type RunningInspector } from "./running-inspector.ts";
+import { keepPage, openGuarded, type GuardedPage, type KeptPage } from "./guarded-page.ts";
+import { blankPath, goInto } from "./inspector-place.ts";
+import {
+  serveInspectors,
+  startInspector,
+  type RunningInspector,
+  type ServedInspectors,
+} from "./running-inspector.ts";
 
 export type OpenInspector = {
   /** Where the page is taken once the token has been taken from its address. */
@@ -19,6 +24,9 @@ export type OpenInspector = {
 
 type Fixtures = {
   browser: Browser;
+  /** Where the inspectors of a worker's tests are, one after the other. */
+  served: ServedInspectors;
+  keep: { page(): Promise<KeptPage>; drop(): Promise<void> };
   inspector: RunningInspector;
   /** Opens a page of the inspector. */
   open: OpenInspector;
@@ -34,28 +42,51 @@ export const test = base.extend<Fixtures>({
     },
     { scope: "worker" },
   ],
-  // oxlint-disable-next-line no-empty-pattern
-  inspector: async ({}, use) => {
-    const inspector = await startInspector();
+  served: [
+    // oxlint-disable-next-line no-empty-pattern
+    async ({}, use) => {
+      const served = await serveInspectors();
+      await use(served);
+      await served.stop();
+    },
+    { scope: "worker" },
+  ],
+  keep: [
+    async ({ browser, served: { url } }, use) => {
+      let kept: Promise<KeptPage> | null = null;
+      const drop = async (): Promise<void> => {
+        await (await kept)?.close();
+        kept = null;
+      };
+      await use({ page: () => (kept ??= keepPage(browser, url, `${url}${blankPath}`)), drop });
+      await drop();
+    },
+    { scope: "worker" },
+  ],
+  inspector: async ({ served }, use) => {
+    const inspector = await startInspector({ at: served });
     await use(inspector);
     await inspector.stop();
   },
-  open: async ({ browser, inspector, task }, use) => {
+  open: async ({ browser, served, keep, inspector, task }, use) => {
     const pages: GuardedPage[] = [];
-    await use(async (place = "/live", options) => {
-      const guarded = await openGuarded(browser, inspector.url, options);
+    await use(async (place = "/live", options = {}) => {
+      const kept = inspector.url === served.url ? await (await keep.page()).take(options) : null;
+      const guarded = kept ?? (await openGuarded(browser, inspector.url, options));
       pages.push(guarded);
       await goInto(guarded.page, inspector.address, place);
       return guarded;
     });
     const failed = (task.result?.errors?.length ?? 0) > 0 || task.result?.state === "fail";
-    for (const [nth, guarded] of pages.entries()) {
-      if (failed)
-        await guarded.page.screenshot({
+    if (failed) {
+      for (const [nth, { page }] of pages.entries())
+        await page.screenshot({
           path: join(root, "out", "e2e-failures", `${task.id}-${nth}.png`),
         });
-      await guarded.close();
+      // The next test must not meet what this one left.
+      await keep.drop();
     }
+    for (const guarded of pages) await guarded.close();
     expect(pages.flatMap((guarded) => guarded.problems())).toEqual([]);
   },
 });

@@ -9,11 +9,12 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { createApp } from "../../../src/app.ts";
-import type { ApiAnswer } from "../../../src/api/api.ts";
+import type { Api, ApiAnswer } from "../../../src/api/api.ts";
 import type { AnswerOf, CallName, InputOf } from "../../../src/contract/contract.ts";
 import { createControlPort, type ControlPort } from "../../../src/headless/http-api.ts";
-import { createStaticPages } from "../../../src/headless/static-pages.ts";
+import { createStaticPages, type StaticPages } from "../../../src/headless/static-pages.ts";
 import { root } from "../../../src/launch/build.ts";
+import { blankPath } from "./inspector-place.ts";
 
 const writeKey = "wk_shop";
 
@@ -22,9 +23,80 @@ type Call = {
   [member: string]: unknown;
 };
 
+export type ServedInspectors = Awaited<ReturnType<typeof serveInspectors>>;
+
+/**
+ * A control port that shows one inspector after the other, so that a page that is kept finds each
+ * of them at the same address.
+ */
+export async function serveInspectors() {
+  type Shown = { api: Api; report: (error: unknown) => void };
+  let shown: Shown | null = null;
+  const now = (): Shown => {
+    if (shown === null) throw new Error("No inspector is running");
+    return shown;
+  };
+  const api: Api = {
+    call: (...call) => now().api.call(...call),
+    beside: (id) => now().api.beside(id),
+    get changes() {
+      return now().api.changes;
+    },
+    openApi: () => now().api.openApi(),
+    metrics: () => now().api.metrics(),
+  };
+  const files = createStaticPages([join(root, "out", "renderer")]);
+  const pages: StaticPages = {
+    has: (path) => path === blankPath || files.has(path),
+    answer(response, path) {
+      if (path !== blankPath) return files.answer(response, path);
+      response.setHeader("Content-Type", "text/html");
+      response.end();
+    },
+  };
+  const token = randomBytes(32).toString("base64url");
+  const serve = (port: number): ControlPort =>
+    createControlPort({
+      ...{ api, token, pages, host: "127.0.0.1", port },
+      report: (error) => now().report(error),
+    });
+  let control = serve(0);
+  const url = await control.start();
+  const port = Number(new URL(url).port);
+  let keeper: Server | null = null;
+  return {
+    url,
+    /** What the user is given to open. */
+    address: `${url}/#token=${token}`,
+    show: (next: Shown | null) => void (shown = next),
+    /**
+     * As when the program is ended and the page stays open. The port is kept meanwhile: another
+     * program could take it.
+     */
+    async stopServing(): Promise<void> {
+      await control.stop();
+      keeper = createServer((socket) => socket.destroy());
+      keeper.listen(port, "127.0.0.1");
+      await once(keeper, "listening");
+    },
+    async serveAgain(): Promise<void> {
+      if (keeper === null) return;
+      keeper.close();
+      keeper = null;
+      control = serve(port);
+      await control.start();
+    },
+    stop: () => control.stop(),
+  };
+}
+
 export type RunningInspector = Awaited<ReturnType<typeof startInspector>>;
 
-export async function startInspector({ data = ":memory:" } = {}) {
+export async function startInspector({
+  data = ":memory:",
+  /** Where it is shown; in place of a control port of its own. */
+  at = undefined as ServedInspectors | undefined,
+} = {}) {
   const reported: unknown[] = [];
   const report = (error: unknown): void => void reported.push(error);
   const app = createApp({
@@ -36,14 +108,8 @@ export async function startInspector({ data = ":memory:" } = {}) {
     report,
   });
   const { ingestUrl } = await app.start();
-  const token = randomBytes(32).toString("base64url");
-  const pages = createStaticPages([join(root, "out", "renderer")]);
-  const serve = (port: number): ControlPort =>
-    createControlPort({ api: app.api, token, pages, host: "127.0.0.1", port, report });
-  let control = serve(0);
-  const url = await control.start();
-  const port = Number(new URL(url).port);
-  let keeper: Server | null = null;
+  const served = at ?? (await serveInspectors());
+  served.show({ api: app.api, report });
 
   async function call<Name extends CallName>(
     name: Name,
@@ -56,9 +122,8 @@ export async function startInspector({ data = ":memory:" } = {}) {
 
   return {
     app,
-    url,
-    /** What the user is given to open. */
-    address: `${url}/#token=${token}`,
+    url: served.url,
+    address: served.address,
     ingestUrl,
     writeKey,
     call,
@@ -111,24 +176,13 @@ export async function startInspector({ data = ":memory:" } = {}) {
       };
       return { inputs, release: released.resolve };
     },
-    /**
-     * As when the program is ended and the page stays open. The port is kept meanwhile: another
-     * program could take it.
-     */
-    async stopServing(): Promise<void> {
-      await control.stop();
-      keeper = createServer((socket) => socket.destroy());
-      keeper.listen(port, "127.0.0.1");
-      await once(keeper, "listening");
-    },
-    async serveAgain(): Promise<void> {
-      keeper?.close();
-      control = serve(port);
-      await control.start();
-    },
+    stopServing: served.stopServing,
+    serveAgain: served.serveAgain,
     async stop(): Promise<void> {
-      await control.stop();
+      if (at === undefined) await served.stop();
+      else await served.serveAgain();
       await app.stop();
+      served.show(null);
       if (reported.length > 0) throw new AggregateError(reported, "The program reported errors");
     },
   };

@@ -71,8 +71,11 @@ export type SendRequest = {
   timeoutMs?: number | undefined;
   /** Not called from another thread: its phases are in the result. */
   onPhase(phase: Phase): void;
-  /** Called with our end of the connection, before the first byte of the request is written. */
-  onSocket(address: string, port: number): void;
+  /**
+   * Called with our end of the connection and the receiver's port, before the first byte of the
+   * request is written.
+   */
+  onSocket(address: string, port: number, serverPort: number): void;
   /** Always called, exactly once, after `send` has returned. */
   onEnd(result: ExchangeResult): void;
 };

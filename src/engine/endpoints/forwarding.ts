@@ -79,7 +79,7 @@ export function createForwarding(options: ForwardingOptions) {
     forward(asked: ForwardRequest): void {
       const { request, entry, endpoint, serving } = asked;
       if (request.tcp.destroyed) return;
-      const sender = options.holds.find(request.tcp.remoteAddress, request.tcp.remotePort);
+      const sender = options.holds.find(request.tcp);
       sender?.received?.();
       const refuse = (status: number, code: string, message: string): void => {
         entry.answer(status, options.clock.now());

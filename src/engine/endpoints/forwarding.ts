@@ -9,6 +9,7 @@
  */
 
 import type { Step } from "../../domain/configuration.ts";
+import { urlWithoutCredentials } from "../../domain/credentials.ts";
 import type { EndpointId } from "../../domain/ids.ts";
 import { drawUnit } from "../../domain/random.ts";
 import type { Activity, Holdable, Holds, Work } from "../clock/activity.ts";
@@ -246,7 +247,7 @@ class Forward implements Serving {
       await this.#pause(step.delayAfterMs);
     if (request.tcp.destroyed || response.destroyed) return;
     if (step.lose === "answer") return this.#lose();
-    if (step.status === undefined) passBack(request, step.to ?? "", result);
+    if (step.status === undefined) passBack(request, urlWithoutCredentials(step.to ?? ""), result);
     else
       response.end(
         writeAnswerHead({ step, path: endpoint.path, response, now: this.#shared.clock.now() }),

@@ -32,7 +32,7 @@ function startExporter(
   });
   const logged: string[] = [];
   const exporter = new SpanExporter({
-    collector: { url: "http://127.0.0.1:4318/v1/traces", headers: {} },
+    collector: { url: "http://127.0.0.1:4318/v1/traces?api_key=k3y", headers: {} },
     version: "1",
     log: (sentence) => logged.push(sentence),
   });
@@ -110,7 +110,9 @@ test("each time that it begins to fail, and accepts spans again, is one sentence
     }
     await ended(of);
   }
-  const fails = expect.stringContaining("does not accept spans: it answered 503.") as string;
+  const fails = expect.stringContaining(
+    "/v1/traces?api_key=left-out does not accept spans: it answered 503.",
+  ) as string;
   const again = "The collector of traces accepts spans again.";
   expect(logged).toEqual([fails, again, fails, again]);
   expect(exporter.counts).toEqual({ exported: 2, dropped: 0 });

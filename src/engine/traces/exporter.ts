@@ -5,6 +5,7 @@
  * after several tries is dropped and counted.
  */
 
+import { urlWithoutCredentials } from "../../domain/credentials.ts";
 import {
   monotonic,
   startIdleTimer,
@@ -169,7 +170,7 @@ export class SpanExporter {
     }
     if (this.#failures === 0)
       this.#log(
-        `The collector of traces at ${this.#collector.url} does not accept spans: ${reasonOf(error)}. ${mayPass ? `Up to ${maxQueued.toLocaleString("en")} wait for it; all others are dropped.` : "They are dropped until it does."}`,
+        `The collector of traces at ${urlWithoutCredentials(this.#collector.url)} does not accept spans: ${reasonOf(error)}. ${mayPass ? `Up to ${maxQueued.toLocaleString("en")} wait for it; all others are dropped.` : "They are dropped until it does."}`,
       );
     this.#failures += 1;
   }

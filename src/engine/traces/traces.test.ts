@@ -176,7 +176,8 @@ test("an attempt ends after its duration, and one that an endpoint held when it 
   const { begin, endRound, wall, sent } = startTraces();
   const first = begin(delivery, webhook);
   wall.mockReturnValue(110);
-  const second = begin(delivery, { ...webhook, id: 9 as WebhookId });
+  const mapped = { method: "PUT" } as NonNullable<ClaimedDelivery["mapped"]>;
+  const second = begin({ ...delivery, mapped }, { ...webhook, id: 9 as WebhookId });
   wall.mockReturnValue(130);
   first?.end(result());
   second?.end(
@@ -201,8 +202,10 @@ test("an attempt ends after its duration, and one that an endpoint held when it 
     "hookyard.clock.time": "1970-01-01T00:00:01.000Z",
   });
   expect(held).toMatchObject({
-    ...{ ms: [110, 130], error: "http_error" },
-    attributes: { "error.type": "500", "hookyard.clock.duration_ms": 5000 },
+    ...{ name: "PUT", ms: [110, 130], error: "http_error" },
+    attributes: {
+      ...{ "http.request.method": "PUT", "error.type": "500", "hookyard.clock.duration_ms": 5000 },
+    },
   });
   expect(held?.spanId).not.toBe(plain?.spanId);
   expect(late).toMatchObject({ error: "timeout", attributes: { "error.type": "late" } });

@@ -121,7 +121,7 @@ export function createTraces({
             traceId,
             spanId: id,
             parentSpanId: roundOf(delivery),
-            name: "POST",
+            name: methodOf(delivery),
             kind: "client",
             startedAt,
             endedAt: result.simulated ? wallClockNow() : startedAt + result.durationMs,
@@ -201,24 +201,26 @@ function arrivalSpans(id: MessageRowId, message: TracedMessage, committedAt: num
 }
 
 function attemptAttributes(
-  { id, round }: ClaimedDelivery,
+  delivery: ClaimedDelivery,
   { url }: Webhook,
   { outcome, response, simulated, durationMs, error }: AttemptResult,
   clockTime: string,
 ): Span["attributes"] {
   return {
-    "http.request.method": "POST",
+    "http.request.method": methodOf(delivery),
     "url.full": urlWithoutCredentials(url),
     ...(response === null ? {} : { "http.response.status_code": response.status }),
     ...(outcome === "success" ? {} : { "error.type": error?.code ?? String(response?.status) }),
-    "hookyard.delivery.id": deliveryIds.format(id),
-    "hookyard.round": round,
+    "hookyard.delivery.id": deliveryIds.format(delivery.id),
+    "hookyard.round": delivery.round,
     "hookyard.outcome": outcome,
     "hookyard.clock.time": clockTime,
     // Of an attempt that a test endpoint held: by the clock.
     ...(simulated ? { "hookyard.clock.duration_ms": durationMs } : {}),
   };
 }
+
+const methodOf = ({ mapped }: ClaimedDelivery): string => mapped?.method ?? "POST";
 
 function timeText(at: number): string {
   return new Date(Math.min(at, 8.64e15)).toISOString();

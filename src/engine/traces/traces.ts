@@ -22,7 +22,7 @@ import type { AttemptResult } from "../deliver/attempt.ts";
 import type { ClaimedDelivery, CommittedMessage, TracedMessage, TraceStore } from "../ports.ts";
 import { nextTurn, wallClockNow } from "../real-time.ts";
 import type { Collector } from "./collector.ts";
-import { SpanExporter, type Span } from "./exporter.ts";
+import { SpanExporter, type Post, type Span } from "./exporter.ts";
 
 /** Arrivals that wait to be read, a few megabytes; beyond it, one counts as one span dropped. */
 const maxArrivals = 32_768;
@@ -57,6 +57,7 @@ export function createTraces({
   version,
   log,
   report,
+  post,
 }: {
   collector: Collector;
   store: TraceStore;
@@ -65,8 +66,10 @@ export function createTraces({
   version: string;
   log: (sentence: string) => void;
   report: (error: unknown) => void;
+  /** How spans are sent, when not by HTTP. */
+  post?: Post;
 }): Traces {
-  const exporter = new SpanExporter({ collector, version, log });
+  const exporter = new SpanExporter({ collector, version, log, post });
   const arrivals: { id: MessageRowId; committedAt: number }[] = [];
   let reading: Promise<void> | null = null;
   /** The rounds in progress: when, in real time, their first attempt began. */

@@ -247,7 +247,7 @@ function handshakeEnded(target: Target): string {
 }
 
 const trustIt =
-  "have Hookyard trust it: add it to the system's certificate store, or start Hookyard with NODE_EXTRA_CA_CERTS set to its PEM file";
+  "have Hookyard trust it: add it to the system's certificate store and restart Hookyard, or start Hookyard with NODE_EXTRA_CA_CERTS set to its PEM file";
 
 function tlsSentence(code: string, error: Error, target: Target): string {
   const certificate = `The certificate of ${target.host}`;

@@ -60,6 +60,9 @@ describe("a webhook's URL", () => {
     ["http://example.com/?q=日本", "Write %E6%97%A5%E6%9C%AC instead of 日本"],
     ["http://example.com/\ud800", "Write %EF%BF%BD instead"],
     ["http://a%20b/", "character"],
+    ["http://\u00ad/", "character"],
+    ["http://a\uff0fb/", "character"],
+    ["http://a\ud800/", "character"],
   ])("may not be %j", (url, part) => {
     expect(checkWebhookUrl(url)).toContain(part);
   });
@@ -88,6 +91,8 @@ describe("a webhook's URL", () => {
       "0x1",
       "\\",
       "é",
+      // A host of these alone is empty, or is none.
+      ...["\u00ad", "\u200c", "\u200d", "\u2100", "\uff0f", "\ud800"],
     );
     fc.assert(
       fc.property(

@@ -3,6 +3,9 @@
  * is well.
  */
 
+/** Every host has it; the types of this folder know none. */
+declare const URL: { canParse(text: string): boolean };
+
 export const maxWebhooks = 5;
 export const maxHeaders = 5;
 
@@ -40,14 +43,18 @@ function checkHost(host: string): string | null {
       ? null
       : `${host} is not an IPv6 address.`;
   }
-  if (forbiddenInHost.test(host))
-    return `The host name ${host} contains a character that host names cannot have.`;
+  if (forbiddenInHost.test(host)) return illegalIn(host);
   const labels = host.replace(/\.$/, "").split(".");
   if (labels.includes("")) return `The host name ${host} has an empty part between its dots.`;
   // A host whose last part is a number is an IPv4 address everywhere, or nothing.
   if (/^(?:\d+|0x[0-9a-f]*)$/i.test(labels.at(-1) ?? "") && !isIpv4(labels))
     return `${host} is not an IPv4 address.`;
-  return null;
+  // Such as a sign that stands for nothing, or for a slash, in the form that DNS knows.
+  return URL.canParse(`http://${host}`) ? null : illegalIn(host);
+}
+
+function illegalIn(host: string): string {
+  return `The host name ${host} contains a character that host names cannot have.`;
 }
 
 function isIpv4(labels: string[]): boolean {

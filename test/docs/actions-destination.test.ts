@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, describe, expect, test } from "vitest";
+import { disconnectInRequests } from "../support/foreign-clients.ts";
 
 const page = readFileSync(new URL("../../docs/actions-destination.md", import.meta.url), "utf8");
 const folder = mkdtempSync(join(tmpdir(), "hookyard-batches-"));
@@ -52,11 +53,16 @@ describe.each(languages)("the receiver of the page in $language", (runner) => {
 
   test.skipIf(!isPresent)("verifies single requests and batches, and refuses others", async () => {
     const url = await start(language, command, file);
-    const status = async (body: string, signature: string): Promise<number> =>
-      (await fetch(url, { method: "POST", headers: { "X-Signature": signature }, body })).status;
+    const send = async (method: string, body: string, signature: string): Promise<number> =>
+      (await fetch(url, { method, headers: { "X-Signature": signature }, body })).status;
+    const status = (body: string, signature: string): Promise<number> =>
+      send("POST", body, signature);
     const first = JSON.stringify({ a: 'x]},"\\', b: [{ c: ["ö😀"] }, []], d: {} });
     const bodies = [first, `[${first}]`, `[${first},{"n":2}]`, `[${first},null,[1]]`];
+    await disconnectInRequests(url);
     for (const body of bodies) expect(await status(body, signatureOf(first)), body).toBe(200);
+    for (const method of ["PUT", "PATCH"])
+      expect(await send(method, first, signatureOf(first))).toBe(200);
     const batch = `[${first},{"n":2}]`;
     expect(await status(batch, signatureOf(batch))).toBe(401);
     expect(await status(`[{"n":2},${first}]`, signatureOf(first))).toBe(401);

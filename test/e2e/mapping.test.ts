@@ -1,4 +1,6 @@
+import { createHmac } from "node:crypto";
 import { describe, expect } from "vitest";
+import { signatureOf } from "./pages/attempt.ts";
 import { destinationsPage } from "./pages/destinations.ts";
 import { goInto } from "./support/inspector-place.ts";
 import { seriousFindings } from "./support/axe.ts";
@@ -70,6 +72,7 @@ describe("a destination with mappings", () => {
       kind: "webhooks-actions",
       name: "Ledger",
       sourceIds: [source.id],
+      sharedSecret: "s3cret",
       mappings: [
         { name: "Orders", url: endpoint.url, batch: { enabled: true, size: 3 } },
         { name: "People", trigger: 'type = "identify"', url: "http://people.test" },
@@ -91,5 +94,11 @@ describe("a destination with mappings", () => {
     const { attempts } = await inspector.call("deliveries.get", { id });
     await goInto(page, inspector.address, `/live/${items[0]!.id}/attempts/${attempts[0]!.id}`);
     await page.getByText("round 1, mapping Orders of Ledger, a batch of 3 messages").waitFor();
+    const { right, digest, found } = signatureOf(page);
+    await right.waitFor();
+    await page.getByText(/^the first element: \d+ of [\d,]+ bytes$/).waitFor();
+    const batch = attempts[0]!.request.body as string;
+    await digest.fill(createHmac("sha1", "s3cret").update(batch).digest("hex"));
+    await found.filter({ hasText: "computes the digest over the whole body" }).waitFor();
   });
 });

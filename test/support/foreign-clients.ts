@@ -1,8 +1,10 @@
 /** HTTP clients that are not ours, brought to one answer: what they saw, or how they failed. */
 
 import { execFile, execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
+import { connect } from "node:net";
 import { Agent, request as undiciRequest } from "undici";
 
 export type Seen =
@@ -47,6 +49,17 @@ export function askWithNode(
     request.on("error", fail);
     request.end(body);
   });
+}
+
+/** Two clients that end their connections in the middle of a request, in both ways. */
+export async function disconnectInRequests(url: string): Promise<void> {
+  for (const disconnect of ["destroy", "resetAndDestroy"] as const) {
+    const client = connect(Number(new URL(url).port), "127.0.0.1");
+    await once(client, "connect");
+    const half = 'POST /hook HTTP/1.1\r\nHost: h\r\nContent-Length: 40\r\n\r\n{"half":';
+    await new Promise((resolve) => client.write(half, resolve));
+    client[disconnect]();
+  }
 }
 
 type Lookup = NonNullable<import("node:http").RequestOptions["lookup"]>;

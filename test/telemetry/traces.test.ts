@@ -306,6 +306,15 @@ describe("a collector that", () => {
     ]);
   });
 
+  test("is at a name below localhost is on this machine, whatever DNS says", async ({ start }) => {
+    const collector = await start.receiver();
+    const { port } = new URL(collector.url);
+    const app = await start.app({ traces: `http://otel.localhost:${port}` });
+    await deliver(app, await start.receiver());
+    await app.stop();
+    expect([spansOf(collector).length, app.logged]).toEqual([4, []]);
+  });
+
   test("accepts some of the spans has the others counted", async ({ start }) => {
     const collector = await start.receiver((response) => {
       response.end(JSON.stringify({ partialSuccess: { rejectedSpans: "1", errorMessage: "x" } }));

@@ -110,17 +110,17 @@ test("one connection is kept for the next request, and closed with the wire", as
 
 test("an attempt can be found by its connection, until that has ended", async () => {
   const { holds, client } = startWire();
-  const seen: [string, number, boolean][] = [];
+  const seen: [Parameters<typeof holds.find>[0], boolean][] = [];
   const { port, sockets } = await startServer((socket, answer) => {
-    const { remoteAddress = "", remotePort = 0 } = socket;
-    seen.push([remoteAddress, remotePort, holds.find(remoteAddress, remotePort) !== null]);
+    const { remoteAddress, remotePort, localPort } = socket;
+    seen.push([{ remoteAddress, remotePort, localPort }, holds.find(socket) !== null]);
     answer();
   });
   await client(`http://127.0.0.1:${port}`)();
-  const [address, clientPort, wasFound] = seen[0] ?? ["", 0, false];
-  expect([wasFound, holds.find(address, clientPort) !== null]).toEqual([true, true]);
+  const [ends, wasFound] = seen[0] ?? [{}, false];
+  expect([wasFound, holds.find(ends) !== null]).toEqual([true, true]);
   for (const socket of sockets) socket.destroy();
-  await until(() => holds.find(address, clientPort) === null);
+  await until(() => holds.find(ends) === null);
 });
 
 describe("a request that nobody answers", () => {

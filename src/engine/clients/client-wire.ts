@@ -77,7 +77,8 @@ export function createWire({ clock, activity, holds, trust }: WireOptions): Wire
     sockets.add(socket);
     socket.once("connect", () => {
       stage = "connected";
-      unregister = holds.register(socket.localAddress ?? "", socket.localPort ?? 0, holdable());
+      const { localAddress = "", localPort = 0, remotePort = 0 } = socket;
+      unregister = holds.register(localAddress, localPort, remotePort, holdable());
     });
     socket.once("secureConnect", () => {
       stage = "secured";

@@ -246,17 +246,19 @@ test("the attempt behind a connection is found by either spelling of its address
   const holds = new Holds();
   const attempt = { hold: () => {}, release: () => {} };
   const later = { ...attempt };
-  const forget = holds.register("::ffff:127.0.0.1", 5000, attempt);
-  expect(holds.find("127.0.0.1", 5000)).toBe(attempt);
-  expect([
-    holds.find("127.0.0.1", 5001),
-    holds.find("::1", 5000),
-    holds.find(undefined, 5000),
-    holds.find("127.0.0.1", undefined),
-  ]).toEqual([null, null, null, null]);
-  const forgetLater = holds.register("127.0.0.1", 5000, later);
+  const ends = { remoteAddress: "127.0.0.1", remotePort: 5000, localPort: 80 };
+  const forget = holds.register("::ffff:127.0.0.1", 5000, 80, attempt);
+  expect(holds.find(ends)).toBe(attempt);
+  const others = [
+    { remotePort: 5001 },
+    { remoteAddress: "::1" },
+    { localPort: 443 },
+    ...[{ remoteAddress: undefined }, { remotePort: undefined }, { localPort: undefined }],
+  ];
+  expect(others.filter((other) => holds.find({ ...ends, ...other }) !== null)).toEqual([]);
+  const forgetLater = holds.register("127.0.0.1", 5000, 80, later);
   forget();
-  expect(holds.find("::ffff:127.0.0.1", 5000)).toBe(later);
+  expect(holds.find({ ...ends, remoteAddress: "::ffff:127.0.0.1" })).toBe(later);
   forgetLater();
-  expect(holds.find("127.0.0.1", 5000)).toBeNull();
+  expect(holds.find(ends)).toBeNull();
 });

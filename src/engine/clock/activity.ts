@@ -10,6 +10,7 @@
  * it. Without an advance all work is own.
  */
 
+import type { Socket } from "node:net";
 import type { EndpointId } from "../../domain/ids.ts";
 
 export type Origin = "own" | "arrival";
@@ -243,32 +244,36 @@ export type Holdable = {
   release(at: number): void;
 };
 
+type EndpointSocket = Partial<Pick<Socket, "remoteAddress" | "remotePort" | "localPort">>;
+
 /**
  * Finds the attempt that a test endpoint holds: both ends of a loopback connection are in this
- * process, and the client's address and port identify it on both sides. A request from another
- * program has no entry here.
+ * process, and the client's address and port and the server's port identify it on both sides. A
+ * request from another program has no entry here.
  */
 export class Holds {
-  #byClient = new Map<string, Holdable>();
+  #byConnection = new Map<string, Holdable>();
 
   /**
    * Called by the sending side before the first byte of a request. Returns a function that removes
    * the entry.
    */
-  register(address: string, port: number, exchange: Holdable): () => void {
-    const key = clientKey(address, port);
-    this.#byClient.set(key, exchange);
+  register(address: string, port: number, serverPort: number, exchange: Holdable): () => void {
+    const key = connectionKey(address, port, serverPort);
+    this.#byConnection.set(key, exchange);
     return () => {
-      if (this.#byClient.get(key) === exchange) this.#byClient.delete(key);
+      if (this.#byConnection.get(key) === exchange) this.#byConnection.delete(key);
     };
   }
 
-  find(address: string | undefined, port: number | undefined): Holdable | null {
-    if (address === undefined || port === undefined) return null;
-    return this.#byClient.get(clientKey(address, port)) ?? null;
+  /** Called by the test endpoint with its end of the connection. */
+  find({ remoteAddress, remotePort, localPort }: EndpointSocket): Holdable | null {
+    if (remoteAddress === undefined || remotePort === undefined || localPort === undefined)
+      return null;
+    return this.#byConnection.get(connectionKey(remoteAddress, remotePort, localPort)) ?? null;
   }
 }
 
-function clientKey(address: string, port: number): string {
-  return `${address.replace(/^::ffff:/, "")} ${port}`;
+function connectionKey(address: string, port: number, serverPort: number): string {
+  return `${address.replace(/^::ffff:/, "")} ${port} ${serverPort}`;
 }

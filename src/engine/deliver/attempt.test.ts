@@ -20,6 +20,8 @@ const answered = (status = 200): ExchangeResult => ({
   response: response(status),
 });
 
+const endpointEnd = { remoteAddress: "127.0.0.1", remotePort: 4000, localPort: 80 };
+
 function begin(options: Partial<Parameters<typeof startAttempt>[0]> = {}) {
   const stepped = createSteppedClock(start);
   const real = { now: 5000 };
@@ -58,8 +60,8 @@ function begin(options: Partial<Parameters<typeof startAttempt>[0]> = {}) {
     },
     /** Its connection is there; returns how a test endpoint finds it. */
     connect(): Holdable {
-      request.onSocket("127.0.0.1", 4000);
-      return holds.find("127.0.0.1", 4000) as Holdable;
+      request.onSocket("127.0.0.1", 4000, 80);
+      return holds.find(endpointEnd) as Holdable;
     },
   };
 }
@@ -135,7 +137,7 @@ test("a test endpoint finds it by its connection until it ends, and says when it
   found.received?.();
   expect(one.calls()).toEqual([["reached"]]);
   one.request.onEnd(answered());
-  expect(one.holds.find("127.0.0.1", 4000)).toBeNull();
+  expect(one.holds.find(endpointEnd)).toBeNull();
   found.hold(start);
   found.release(start);
   expect([one.calls(), one.work.isHeld, one.clock.scheduled()]).toEqual([[], false, []]);

@@ -95,7 +95,7 @@ class Attempt implements RunningAttempt {
       keepBody,
       timeoutMs,
       onPhase: (phase) => this.#reach(phase),
-      onSocket: (address, port) => this.#register(address, port),
+      onSocket: (...ends) => this.#register(...ends),
       onEnd: (result) => this.#end(result),
     });
   }
@@ -124,10 +124,10 @@ class Attempt implements RunningAttempt {
     this.#exchange.abort({ timeoutMs: this.#options.timeoutMs });
   }
 
-  /** A test endpoint finds it by its address and port. */
-  #register(address: string, port: number): void {
+  /** A test endpoint finds it by the ends of its connection. */
+  #register(address: string, port: number, serverPort: number): void {
     const { holds, work, timeoutMs, via } = this.#options;
-    this.#unregister = holds.register(address, port, {
+    this.#unregister = holds.register(address, port, serverPort, {
       ...{ origin: work.origin, timeoutMs, via },
       received: () => this.#exchange.markReached(),
       hold: (since) => this.#hold(since),

@@ -190,7 +190,7 @@ export class Connection {
   #send(exchange: RunningExchange): void {
     this.#state = "busy";
     const { request, head } = exchange;
-    request.onSocket(this.#address, this.#port);
+    request.onSocket(this.#address, this.#port, this.target.port);
     exchange.written = true;
     this.#carried += 1;
     this.#writtenAt = monotonic();

@@ -296,9 +296,9 @@ test("own work waits for a place while there is room or a connection will be fre
   const waits = (): boolean => one.scheduler.hasOwnWaiting();
   const { register } = one.holds;
   const holds: ((isHeld: boolean) => void)[] = [];
-  one.holds.register = (address, port, exchange) => {
+  one.holds.register = (address, port, serverPort, exchange) => {
     holds.push((isHeld) => (isHeld ? exchange.hold(startOfTime) : exchange.release(startOfTime)));
-    return register.call(one.holds, address, port, exchange);
+    return register.call(one.holds, address, port, serverPort, exchange);
   };
   one.activity.beginAdvance();
   one.commit(3, "{}", "arrival", [id]);
@@ -325,7 +325,7 @@ test("own work waits for a place while there is room or a connection will be fre
 test("room for one delivery more is enough to wait for, and in its lane it waits for what moves", async () => {
   const one = await startScheduler(() => {}, { laneConnections: 1 });
   let hold = (_isHeld: boolean): void => {};
-  one.holds.register = (_address, _port, exchange) => {
+  one.holds.register = (_address, _port, _serverPort, exchange) => {
     hold = (isHeld) => (isHeld ? exchange.hold(startOfTime) : exchange.release(startOfTime));
     return () => {};
   };

@@ -444,7 +444,7 @@ test("a stop waits for an attempt that a test endpoint holds only while the cloc
     const one = await startScheduler((response) => (free = () => void response.end()));
     one.clock.isRunning = () => isRunning;
     let release = (): void => {};
-    one.holds.register = (_address, _port, exchange) => {
+    one.holds.register = (_address, _port, _serverPort, exchange) => {
       setImmediate(() => exchange.hold(startOfTime));
       release = () => exchange.release(startOfTime);
       return () => {};

@@ -99,7 +99,7 @@ describe("over TLS", () => {
       "self-signed",
       "self-signed.localhost",
       "DEPTH_ZERO_SELF_SIGNED_CERT",
-      /self-signed.*NODE_EXTRA_CA_CERTS/,
+      /self-signed.*certificate store and restart Hookyard, or .*NODE_EXTRA_CA_CERTS/,
     ],
     ["expired", "expired.localhost", "CERT_HAS_EXPIRED", /has expired. Renew it/],
     [

@@ -71,8 +71,11 @@ export type SendRequest = {
   timeoutMs?: number | undefined;
   /** Not called from another thread: its phases are in the result. */
   onPhase(phase: Phase): void;
-  /** Called with our end of the connection, before the first byte of the request is written. */
-  onSocket(address: string, port: number): void;
+  /**
+   * Called with our end of the connection and the receiver's port, before the first byte of the
+   * request is written.
+   */
+  onSocket(address: string, port: number, serverPort: number): void;
   /** Always called, exactly once, after `send` has returned. */
   onEnd(result: ExchangeResult): void;
 };
@@ -244,7 +247,7 @@ function handshakeEnded(target: Target): string {
 }
 
 const trustIt =
-  "have Hookyard trust it: add it to the system's certificate store, or start Hookyard with NODE_EXTRA_CA_CERTS set to its PEM file";
+  "have Hookyard trust it: add it to the system's certificate store and restart Hookyard, or start Hookyard with NODE_EXTRA_CA_CERTS set to its PEM file";
 
 function tlsSentence(code: string, error: Error, target: Target): string {
   const certificate = `The certificate of ${target.host}`;

@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { connect, createServer } from "node:net";
-import type { AddressInfo, Server } from "node:net";
+import type { AddressInfo, Server, Socket } from "node:net";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { connect as connectTls } from "node:tls";
 import * as fc from "fast-check";
@@ -316,6 +316,32 @@ describe("one port alone", () => {
     }
     expect(await answer).toBe("");
   });
+
+  test.skipIf(process.platform !== "linux")(
+    "tells connections to both ports from one port of a client apart",
+    async () => {
+      const { url, tlsPort } = await startServer(({ response, tls, tcp }) => {
+        response.end(`${tls} ${tcp.localPort}`);
+      });
+      const from = { host: "127.0.0.1", localPort: await lastingPort() };
+      const tls = connectTls({ ...from, port: tlsPort, rejectUnauthorized: false });
+      onTestFinished(() => void tls.destroy());
+      await once(tls, "secureConnect");
+      const port = Number(new URL(url).port);
+      const plain = connect({ ...from, port });
+      onTestFinished(() => void plain.destroy());
+      await once(plain, "connect");
+      const ask = async (socket: Socket): Promise<string> => {
+        socket.write("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+        const [answer] = (await once(socket, "data")) as [Buffer];
+        return answer.toString().split("\r\n\r\n")[1]!;
+      };
+      expect(await ask(plain)).toBe(`false ${port}`);
+      expect(await ask(tls)).toBe(`true ${tlsPort}`);
+      await once(plain.end(), "close");
+      expect(await ask(tls)).toBe(`true ${tlsPort}`);
+    },
+  );
 
   test("is no proxy, with TLS neither", async () => {
     const { tlsPort } = await startServer(() => {});

@@ -65,7 +65,7 @@ export function createEndpointServer({
 }: EndpointServerOptions): EndpointServer {
   const sockets = new Map<string, Socket>();
   const track = (socket: Socket): void => {
-    const key = clientOf(socket);
+    const key = connectionOf(socket);
     sockets.set(key, socket);
     socket.on("error", () => socket.destroy());
     socket.once("close", () => {
@@ -73,7 +73,7 @@ export function createEndpointServer({
     });
   };
   const onRequest = (request: IncomingMessage, response: ServerResponse, tls: boolean): void => {
-    const tcp = tls ? sockets.get(clientOf(request.socket)) : request.socket;
+    const tcp = tls ? sockets.get(connectionOf(request.socket)) : request.socket;
     if (tcp !== undefined) readRequest({ request, response, tcp }, tls, receive);
   };
 
@@ -188,7 +188,10 @@ function createContexts(authority: Authority): (host: string) => SecureContext {
   };
 }
 
-/** Identifies the TCP socket below a TLS socket: both have the same client. */
-function clientOf(socket: Socket): string {
-  return `${socket.remoteAddress} ${socket.remotePort}`;
+/**
+ * Identifies the TCP socket below a TLS socket: both have the same ends. A client may use one port
+ * of its own for connections to both servers.
+ */
+function connectionOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
+  return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }

@@ -111,16 +111,16 @@ describe("a forward", () => {
       if (count === 2) response.socket?.end("SSH-2.0\r\n");
       if (count === 3) response.end("x".repeat(1024 * 1024 + 1));
     });
-    const { at, record } = await behind(url, {}, { forwardTimeoutMs: 100 });
+    const { at, record } = await behind(`${url}?token=t0k`, {}, { forwardTimeoutMs: 100 });
     const answerOf = async () => {
       const seen = await askWithNode(at);
       return "failed" in seen ? seen.failed : `${seen.status} ${seen.body}`;
     };
     expect(await answerOf()).toMatch(
-      /^502 .*"forward_failed".*The receiver reset the connection before any byte/,
+      /^502 .*"forward_failed".*\?token=left-out was not answered: The receiver reset the connection before any byte/,
     );
     expect(await answerOf()).toMatch(/^502 .*The response is not HTTP: it begins with/);
-    expect(await answerOf()).toMatch(/^502 .*larger than 1 MB/);
+    expect(await answerOf()).toMatch(/^502 .*\?token=left-out is larger than 1 MB/);
     expect(await answerOf()).toMatch(/^504 .*"forward_timeout".*No complete response within 0.1 s/);
     expect(record().map(({ status, forwarded }) => [status, forwarded[0]?.outcome])).toEqual([
       [502, "connection_error"],

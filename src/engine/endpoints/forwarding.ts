@@ -9,6 +9,7 @@
  */
 
 import type { Step } from "../../domain/configuration.ts";
+import { urlWithoutCredentials } from "../../domain/credentials.ts";
 import type { EndpointId } from "../../domain/ids.ts";
 import { drawUnit } from "../../domain/random.ts";
 import type { Activity, Holdable, Holds, Work } from "../clock/activity.ts";
@@ -79,7 +80,7 @@ export function createForwarding(options: ForwardingOptions) {
     forward(asked: ForwardRequest): void {
       const { request, entry, endpoint, serving } = asked;
       if (request.tcp.destroyed) return;
-      const sender = options.holds.find(request.tcp.remoteAddress, request.tcp.remotePort);
+      const sender = options.holds.find(request.tcp);
       sender?.received?.();
       const refuse = (status: number, code: string, message: string): void => {
         entry.answer(status, options.clock.now());
@@ -246,7 +247,7 @@ class Forward implements Serving {
       await this.#pause(step.delayAfterMs);
     if (request.tcp.destroyed || response.destroyed) return;
     if (step.lose === "answer") return this.#lose();
-    if (step.status === undefined) passBack(request, step.to ?? "", result);
+    if (step.status === undefined) passBack(request, urlWithoutCredentials(step.to ?? ""), result);
     else
       response.end(
         writeAnswerHead({ step, path: endpoint.path, response, now: this.#shared.clock.now() }),

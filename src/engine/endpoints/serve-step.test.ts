@@ -319,7 +319,7 @@ async function heldRequest(step: Step) {
   const { port, pathname } = new URL(url);
   const told: string[] = [];
   const socket = connect(Number(port), "127.0.0.1", () => {
-    running.holds.register(socket.localAddress ?? "", socket.localPort ?? 0, {
+    running.holds.register(socket.localAddress ?? "", socket.localPort ?? 0, Number(port), {
       hold: () => void told.push(`held at ${running.clock.now()}`),
       release: () => void told.push(`released at ${running.clock.now()}`),
     });
@@ -341,18 +341,16 @@ describe("an attempt of ours at the other end", () => {
 
   test("is told over HTTPS too", async () => {
     const { create, holds, tlsUrl, clock } = await startEndpoints();
+    const port = Number(new URL(tlsUrl).port);
     const { path } = create({ steps: [{ do: "hang" }] });
     const told: string[] = [];
-    const socket = connectTls(
-      { port: Number(new URL(tlsUrl).port), host: "127.0.0.1", rejectUnauthorized: false },
-      () => {
-        holds.register(socket.localAddress ?? "", socket.localPort ?? 0, {
-          hold: () => void told.push("held"),
-          release: () => {},
-        });
-        socket.write(`GET /${path} HTTP/1.1\r\n\r\n`);
-      },
-    );
+    const socket = connectTls({ port, host: "127.0.0.1", rejectUnauthorized: false }, () => {
+      holds.register(socket.localAddress ?? "", socket.localPort ?? 0, port, {
+        hold: () => void told.push("held"),
+        release: () => {},
+      });
+      socket.write(`GET /${path} HTTP/1.1\r\n\r\n`);
+    });
     socket.on("error", () => {});
     await until(() => told.length === 1);
     expect(told).toEqual(["held"]);

@@ -46,7 +46,7 @@ type ServeStep = {
 export function serveStep(options: ServeStep): Serving | null {
   const { step, exchange, holds } = options;
   if (exchange.tcp.destroyed) return null;
-  holds.find(exchange.tcp.remoteAddress, exchange.tcp.remotePort)?.received?.();
+  holds.find(exchange.tcp)?.received?.();
   const delayMs = step.delayMs ?? 0;
   const { lasts } = stepBehaviours[step.do];
   if (delayMs === 0 && !lasts) {

@@ -35,7 +35,7 @@ type WaitOptions = {
 };
 
 export function createWait({ tcp, clock, holds, work }: WaitOptions): Wait {
-  const attempt: Holdable | null = holds.find(tcp.remoteAddress, tcp.remotePort);
+  const attempt: Holdable | null = holds.find(tcp);
   let timer: ClockTimer | null = null;
   let state: "free" | "waiting" | "held" | "over" = "free";
   let current = {};

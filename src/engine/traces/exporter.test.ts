@@ -1,8 +1,9 @@
 /** What an exporter leaves behind: its requests and retries are in `test/telemetry/`. */
 
+import { Readable } from "node:stream";
 import { afterEach, expect, test, vi } from "vitest";
 import { nextTurn } from "../real-time.ts";
-import { SpanExporter, type Span } from "./exporter.ts";
+import { SpanExporter, type Post, type Span } from "./exporter.ts";
 
 const span: Span = {
   ...{ traceId: "a", spanId: "b", name: "POST", kind: "client" },
@@ -24,17 +25,21 @@ function startExporter(
   const sizes: number[] = [];
   const bodies: string[] = [];
   // The real one has timers of its own.
-  vi.spyOn(globalThis, "fetch").mockImplementation(async (_, request) => {
-    const { body, signal } = request as { body: string; signal: AbortSignal };
+  const post: Post = async (_, { body, signal }) => {
     sizes.push(body.split('"spanId"').length - 1);
     bodies.push(body);
-    return answer(sizes.length, signal);
-  });
+    const response = await answer(sizes.length, signal);
+    return Object.assign(Readable.from([Buffer.from(await response.text())]), {
+      statusCode: response.status,
+      headers: Object.fromEntries(response.headers),
+    });
+  };
   const logged: string[] = [];
   const exporter = new SpanExporter({
-    collector: { url: "http://127.0.0.1:4318/v1/traces", headers: {} },
+    collector: { url: "http://127.0.0.1:4318/v1/traces?api_key=k3y", headers: {} },
     version: "1",
     log: (sentence) => logged.push(sentence),
+    post,
   });
   return {
     exporter,
@@ -110,7 +115,9 @@ test("each time that it begins to fail, and accepts spans again, is one sentence
     }
     await ended(of);
   }
-  const fails = expect.stringContaining("does not accept spans: it answered 503.") as string;
+  const fails = expect.stringContaining(
+    "/v1/traces?api_key=left-out does not accept spans: it answered 503.",
+  ) as string;
   const again = "The collector of traces accepts spans again.";
   expect(logged).toEqual([fails, again, fails, again]);
   expect(exporter.counts).toEqual({ exported: 2, dropped: 0 });

@@ -5,6 +5,10 @@
  * after several tries is dropped and counted.
  */
 
+import { request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { urlWithoutCredentials } from "../../domain/credentials.ts";
+import { lookupWithLoopback } from "../deliver/dial.ts";
 import {
   monotonic,
   startIdleTimer,
@@ -51,6 +55,28 @@ const stopMs = 1_000;
 /** Of the collector's answer, which is a few words. */
 const maxAnswerBytes = 64 * 1024;
 
+/** Sends a request to the collector. Rejects when there is no answer, or when `signal` ends it. */
+export type Post = (
+  url: string,
+  request: { headers: Record<string, string>; body: string; signal: AbortSignal },
+) => Promise<
+  AsyncIterable<Uint8Array> & {
+    statusCode?: number | undefined;
+    headers: { "retry-after"?: string | undefined };
+  }
+>;
+
+/**
+ * Each on a connection of its own: the collector cannot end it between two requests. `fetch` would
+ * look up names below localhost in DNS.
+ */
+const postWithNode: Post = (url, { headers, body, signal }) =>
+  new Promise((resolve, reject) => {
+    const request = url.startsWith("https:") ? requestHttps : requestHttp;
+    const options = { method: "POST", agent: false, lookup: lookupWithLoopback, headers, signal };
+    request(url, options, resolve).on("error", reject).end(body);
+  });
+
 const kinds = { internal: 1, server: 2, client: 3 } as const;
 /** Sampled; and whether a parent is remote is known: it is not. */
 const flags = 0x101;
@@ -71,6 +97,7 @@ export class SpanExporter {
   readonly #collector: Collector;
   readonly #version: string;
   readonly #log: (sentence: string) => void;
+  readonly #post: Post;
   #queue: Span[] = [];
   #timer: RealTimer | null = null;
   #sending: Promise<void> | null = null;
@@ -88,14 +115,17 @@ export class SpanExporter {
     collector,
     version,
     log,
+    post = postWithNode,
   }: {
     collector: Collector;
     version: string;
     log: (sentence: string) => void;
+    post?: Post | undefined;
   }) {
     this.#collector = collector;
     this.#version = version;
     this.#log = log;
+    this.#post = post;
   }
 
   add(span: Span): void {
@@ -140,7 +170,7 @@ export class SpanExporter {
     const deadline = startTimer(timeoutMs, () => request.abort());
     this.#request = request;
     try {
-      const claimed = await this.#post(requestOf(batch, this.#version), request.signal);
+      const claimed = await this.#export(requestOf(batch, this.#version), request.signal);
       const refused = Math.min(claimed, batch.length);
       this.#drop(refused);
       this.counts.exported += batch.length - refused;
@@ -148,7 +178,7 @@ export class SpanExporter {
       this.#failures = 0;
       this.#tries = 0;
     } catch (error) {
-      this.#failed(batch, error);
+      this.#failed(batch, request.signal.aborted ? request.signal.reason : error);
     } finally {
       deadline.cancel();
       this.#request = null;
@@ -169,29 +199,28 @@ export class SpanExporter {
     }
     if (this.#failures === 0)
       this.#log(
-        `The collector of traces at ${this.#collector.url} does not accept spans: ${reasonOf(error)}. ${mayPass ? `Up to ${maxQueued.toLocaleString("en")} wait for it; all others are dropped.` : "They are dropped until it does."}`,
+        `The collector of traces at ${urlWithoutCredentials(this.#collector.url)} does not accept spans: ${reasonOf(error)}. ${mayPass ? `Up to ${maxQueued.toLocaleString("en")} wait for it; all others are dropped.` : "They are dropped until it does."}`,
       );
     this.#failures += 1;
   }
 
   /** Returns how many spans the collector says that it refused. */
-  async #post(body: string, signal: AbortSignal): Promise<number> {
-    const answer = await fetch(this.#collector.url, {
-      method: "POST",
+  async #export(body: string, signal: AbortSignal): Promise<number> {
+    const answer = await this.#post(this.#collector.url, {
       headers: {
         "User-Agent": `hookyard/${this.#version}`,
         ...this.#collector.headers,
         "Content-Type": "application/json",
       },
       body,
-      redirect: "manual",
       signal,
     });
+    const { statusCode = 0, headers } = answer;
     const text = await startOf(answer);
-    if (!answer.ok)
-      throw new Refused(`it answered ${answer.status}`, {
-        mayPass: passingStatuses.has(answer.status),
-        pauseMs: retryAfterIn(answer.headers.get("retry-after")),
+    if (statusCode < 200 || statusCode > 299)
+      throw new Refused(`it answered ${statusCode}`, {
+        mayPass: passingStatuses.has(statusCode),
+        pauseMs: retryAfterIn(headers["retry-after"]),
       });
     return refusedIn(text);
   }
@@ -201,20 +230,20 @@ export class SpanExporter {
   }
 }
 
-async function startOf(answer: Response): Promise<string> {
+async function startOf(answer: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of answer.body ?? []) {
-    chunks.push(chunk as Uint8Array);
-    size += (chunk as Uint8Array).length;
+  for await (const chunk of answer) {
+    chunks.push(chunk);
+    size += chunk.length;
     if (size > maxAnswerBytes) throw new Refused("its answer is too long");
   }
   return Buffer.concat(chunks).toString("utf8");
 }
 
 /** Seconds, or a date. */
-function retryAfterIn(text: string | null): number | null {
-  if (text === null) return null;
+function retryAfterIn(text: string | undefined): number | null {
+  if (text === undefined) return null;
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - wallClockNow();
   return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), maxRetryAfterMs);
 }
@@ -232,9 +261,9 @@ function refusedIn(text: string): number {
 }
 
 function reasonOf(error: unknown): string {
-  const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } };
+  const { name, message, code } = error as Error & { code?: string };
   if (name === "AbortError") return "no answer in time";
-  return cause?.code ?? cause?.message ?? message;
+  return code ?? message;
 }
 
 /** An `ExportTraceServiceRequest` in OTLP's JSON. */

@@ -1,5 +1,6 @@
 /** What a trace consists of, from what the pipeline says; how it is sent is tested beside it. */
 
+import { Readable } from "node:stream";
 import { afterEach, expect, test, vi } from "vitest";
 import type { Webhook } from "../../domain/configuration.ts";
 import type {
@@ -12,6 +13,7 @@ import type {
 import type { AttemptResult } from "../deliver/attempt.ts";
 import type { ClaimedDelivery, CommittedMessage, TracedMessage } from "../ports.ts";
 import { nextTurn } from "../real-time.ts";
+import type { Post } from "./exporter.ts";
 import { createTraces } from "./traces.ts";
 
 afterEach(() => {
@@ -43,15 +45,15 @@ function startTraces({
 }: { message?: (id: MessageRowId) => TracedMessage | null; now?: () => number } = {}) {
   const wall = vi.spyOn(Date, "now").mockReturnValue(100);
   const spans: Sent[] = [];
-  vi.spyOn(globalThis, "fetch").mockImplementation(async (_, request) => {
-    const { resourceSpans } = JSON.parse((request as { body: string }).body) as {
+  const post: Post = async (_, { body }) => {
+    const { resourceSpans } = JSON.parse(body) as {
       resourceSpans: { scopeSpans: { spans: Sent[] }[] }[];
     };
     spans.push(
       ...resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((one) => one.spans)),
     );
-    return new Response("{}");
-  });
+    return Object.assign(Readable.from([Buffer.from("{}")]), { statusCode: 200, headers: {} });
+  };
   const reported: unknown[] = [];
   const traces = createTraces({
     collector: { url: "http://127.0.0.1:4318/v1/traces", headers: {} },
@@ -60,6 +62,7 @@ function startTraces({
     version: "1",
     log: () => {},
     report: (error) => reported.push(error),
+    post,
   });
   return {
     ...traces,
@@ -176,7 +179,8 @@ test("an attempt ends after its duration, and one that an endpoint held when it 
   const { begin, endRound, wall, sent } = startTraces();
   const first = begin(delivery, webhook);
   wall.mockReturnValue(110);
-  const second = begin(delivery, { ...webhook, id: 9 as WebhookId });
+  const mapped = { method: "PUT" } as NonNullable<ClaimedDelivery["mapped"]>;
+  const second = begin({ ...delivery, mapped }, { ...webhook, id: 9 as WebhookId });
   wall.mockReturnValue(130);
   first?.end(result());
   second?.end(
@@ -201,8 +205,10 @@ test("an attempt ends after its duration, and one that an endpoint held when it 
     "hookyard.clock.time": "1970-01-01T00:00:01.000Z",
   });
   expect(held).toMatchObject({
-    ...{ ms: [110, 130], error: "http_error" },
-    attributes: { "error.type": "500", "hookyard.clock.duration_ms": 5000 },
+    ...{ name: "PUT", ms: [110, 130], error: "http_error" },
+    attributes: {
+      ...{ "http.request.method": "PUT", "error.type": "500", "hookyard.clock.duration_ms": 5000 },
+    },
   });
   expect(held?.spanId).not.toBe(plain?.spanId);
   expect(late).toMatchObject({ error: "timeout", attributes: { "error.type": "late" } });

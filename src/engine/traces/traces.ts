@@ -22,7 +22,7 @@ import type { AttemptResult } from "../deliver/attempt.ts";
 import type { ClaimedDelivery, CommittedMessage, TracedMessage, TraceStore } from "../ports.ts";
 import { nextTurn, wallClockNow } from "../real-time.ts";
 import type { Collector } from "./collector.ts";
-import { SpanExporter, type Span } from "./exporter.ts";
+import { SpanExporter, type Post, type Span } from "./exporter.ts";
 
 /** Arrivals that wait to be read, a few megabytes; beyond it, one counts as one span dropped. */
 const maxArrivals = 32_768;
@@ -57,6 +57,7 @@ export function createTraces({
   version,
   log,
   report,
+  post,
 }: {
   collector: Collector;
   store: TraceStore;
@@ -65,8 +66,10 @@ export function createTraces({
   version: string;
   log: (sentence: string) => void;
   report: (error: unknown) => void;
+  /** How spans are sent, when not by HTTP. */
+  post?: Post;
 }): Traces {
-  const exporter = new SpanExporter({ collector, version, log });
+  const exporter = new SpanExporter({ collector, version, log, post });
   const arrivals: { id: MessageRowId; committedAt: number }[] = [];
   let reading: Promise<void> | null = null;
   /** The rounds in progress: when, in real time, their first attempt began. */
@@ -121,7 +124,7 @@ export function createTraces({
             traceId,
             spanId: id,
             parentSpanId: roundOf(delivery),
-            name: "POST",
+            name: methodOf(delivery),
             kind: "client",
             startedAt,
             endedAt: result.simulated ? wallClockNow() : startedAt + result.durationMs,
@@ -201,24 +204,26 @@ function arrivalSpans(id: MessageRowId, message: TracedMessage, committedAt: num
 }
 
 function attemptAttributes(
-  { id, round }: ClaimedDelivery,
+  delivery: ClaimedDelivery,
   { url }: Webhook,
   { outcome, response, simulated, durationMs, error }: AttemptResult,
   clockTime: string,
 ): Span["attributes"] {
   return {
-    "http.request.method": "POST",
+    "http.request.method": methodOf(delivery),
     "url.full": urlWithoutCredentials(url),
     ...(response === null ? {} : { "http.response.status_code": response.status }),
     ...(outcome === "success" ? {} : { "error.type": error?.code ?? String(response?.status) }),
-    "hookyard.delivery.id": deliveryIds.format(id),
-    "hookyard.round": round,
+    "hookyard.delivery.id": deliveryIds.format(delivery.id),
+    "hookyard.round": delivery.round,
     "hookyard.outcome": outcome,
     "hookyard.clock.time": clockTime,
     // Of an attempt that a test endpoint held: by the clock.
     ...(simulated ? { "hookyard.clock.duration_ms": durationMs } : {}),
   };
 }
+
+const methodOf = ({ mapped }: ClaimedDelivery): string => mapped?.method ?? "POST";
 
 function timeText(at: number): string {
   return new Date(Math.min(at, 8.64e15)).toISOString();

@@ -121,6 +121,7 @@ function Shown({ message, delivery, attempt }: ShownProps) {
                 <h2 className="sr">Signature of the attempt</h2>
                 <SignaturePanel
                   attempt={attempt}
+                  signed={delivery.signed}
                   destinationId={delivery.destinationId}
                   name={timeline.name}
                 />

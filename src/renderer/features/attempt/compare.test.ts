@@ -43,6 +43,20 @@ describe("a comparison with a receiver", () => {
     expect(compare({ receiverBody: text })?.explanation.cause).toBe("none");
   });
 
+  test("of a batch says that the receiver took all of it, and respells the first element", () => {
+    const batch = `[${text},{"n":2}]`;
+    const ofBatch = (given: { digest?: string; receiverBody?: string }) =>
+      compareWithReceiver({
+        ...{ body: bytes(batch), signed: bytes(text), secret, expected },
+        ...{ digest: "", receiverBody: "", ...given },
+      });
+    expect(ofBatch({ digest: digestOf(batch) })?.explanation.cause).toBe("whole_batch");
+    expect(ofBatch({ receiverBody: batch })?.explanation.cause).toBe("whole_batch");
+    expect(ofBatch({ digest: expected })?.explanation.cause).toBe("none");
+    const escaped = text.replace("é", "\\u00e9");
+    expect(ofBatch({ digest: digestOf(escaped) })?.theirs).toEqual(bytes(escaped));
+  });
+
   test("knows no body of theirs when the secret is another one", () => {
     const comparison = compare({ digest: sign(signatureKey("other"), bytes(text)) });
     expect(comparison).toMatchObject({ theirs: null, explanation: { cause: "wrong_secret" } });

@@ -14,7 +14,10 @@ import { sign, signatureKey } from "../../../domain/signature.ts";
 import { utf8Bytes, utf8Text } from "../../../domain/utf8.ts";
 
 type Question = {
+  /** All that was sent. */
   body: Uint8Array;
+  /** The part of it that is signed, when that is not all. */
+  signed?: Uint8Array | undefined;
   secret: string;
   expected: string;
   digest: string;
@@ -48,16 +51,19 @@ export const tried: readonly { cause: string; words: string }[] = [
 /** Null while nothing has been given. */
 export function compareWithReceiver({
   body,
+  signed,
   secret,
   expected,
   digest,
   receiverBody,
 }: Question): Comparison | null {
+  const ours = signed ?? body;
   const receiverDigest = digest.trim();
   if (receiverDigest === "" && receiverBody === "") return null;
   const given = receiverBody === "" ? null : utf8Bytes(receiverBody);
   const explanation = explainMismatch({
     body,
+    ...(signed === undefined ? {} : { signed }),
     secret,
     expected,
     ...(receiverDigest === "" ? {} : { receiverDigest }),
@@ -65,10 +71,10 @@ export function compareWithReceiver({
   });
   const found =
     given === null && explanation.firstDifference !== null
-      ? respelled(body, secret, receiverDigest, explanation.firstDifference.offset)
+      ? respelled(ours, secret, receiverDigest, explanation.firstDifference.offset)
       : null;
   const theirs = given ?? found;
-  return { explanation, theirs, hits: new Set([explanation.cause, ...aspectsOf(body, theirs)]) };
+  return { explanation, theirs, hits: new Set([explanation.cause, ...aspectsOf(ours, theirs)]) };
 }
 
 /** The body in the spelling that results in the receiver's digest. */

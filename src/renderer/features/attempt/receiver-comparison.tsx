@@ -24,11 +24,14 @@ type Given = { by: "digest" | "body"; digest: string; receiverBody: string };
 
 export function ReceiverComparison({
   body,
+  signed,
   isHidden,
   secret,
   expected,
 }: {
   body: Uint8Array;
+  /** The part of it that is signed, when that is not all. */
+  signed: Uint8Array | undefined;
   /** Its bytes may not be shown. */
   isHidden: boolean;
   secret: string;
@@ -40,12 +43,13 @@ export function ReceiverComparison({
     () =>
       compareWithReceiver({
         body,
+        signed,
         secret,
         expected,
         digest: by === "digest" ? digest : "",
         receiverBody: by === "body" ? unmasked(receiverBody) : "",
       }),
-    [body, secret, expected, by, digest, receiverBody],
+    [body, signed, secret, expected, by, digest, receiverBody],
   );
   const isEmpty = given.by === "digest" ? given.digest === "" : given.receiverBody === "";
   const clear = (): void =>
@@ -96,7 +100,7 @@ export function ReceiverComparison({
             one matches.
           </p>
         ) : (
-          <Found comparison={comparison} body={body} isHidden={isHidden} />
+          <Found comparison={comparison} body={signed ?? body} isHidden={isHidden} />
         )}
       </div>
     </section>

@@ -7,7 +7,7 @@ import {
   snippetLanguages,
   verificationSnippet,
 } from "../../../domain/verification-snippets.ts";
-import { bytesOf } from "../../kit/byte-rows.ts";
+import { bytesOf, type RecordedBytes } from "../../kit/byte-rows.ts";
 import { Visible } from "../../kit/code-rows.tsx";
 import { Button, IconButton } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
@@ -22,14 +22,18 @@ import "./signature.css";
 
 type PanelProps = {
   attempt: Attempt;
+  /** The part of the body that is signed; null for none, undefined for all of it. */
+  signed: RecordedBytes | null | undefined;
   destinationId: string;
   /** The destination's. */ name: string;
 };
 
-export function SignaturePanel({ attempt, destinationId, name }: PanelProps) {
+export function SignaturePanel({ attempt, signed, destinationId, name }: PanelProps) {
   const { sent, headers } = attempt.request;
   const signature = headers.find(([header]) => header.toLowerCase() === "x-signature")?.[1];
   if (!sent) return <Unsigned>Nothing was sent, so nothing was signed.</Unsigned>;
+  if (signed === null)
+    return <Unsigned>The request was not signed, because there was no data to sign.</Unsigned>;
   if (signature === undefined)
     return (
       <Unsigned>
@@ -38,7 +42,13 @@ export function SignaturePanel({ attempt, destinationId, name }: PanelProps) {
       </Unsigned>
     );
   return (
-    <Signed attempt={attempt} destinationId={destinationId} name={name} signature={signature} />
+    <Signed
+      attempt={attempt}
+      signed={signed}
+      destinationId={destinationId}
+      name={name}
+      signature={signature}
+    />
   );
 }
 
@@ -53,23 +63,27 @@ function Unsigned({ children }: { children: ReactNode }) {
   );
 }
 
-function Signed({ attempt, destinationId, name, signature }: PanelProps & { signature: string }) {
+function Signed({
+  attempt,
+  signed,
+  destinationId,
+  name,
+  signature,
+}: PanelProps & { signed: RecordedBytes | undefined; signature: string }) {
   const { destination } = useDestination(destinationId);
   const { answer, error } = useLive(
     "destinations.secret",
     destination === undefined ? null : { id: destinationId },
   );
   const secret = answer?.sharedSecret ?? null;
-  const text = attempt.request.body;
-  const key = typeof text === "string" ? text : text.base64;
-  // What was signed, also while secrets are hidden.
-  // oxlint-disable-next-line react-hooks/exhaustive-deps -- the key stands for the body
-  const body = useMemo(() => bytesOf(unmasked(text)), [key]);
+  const text = signed ?? attempt.request.body;
+  const body = useUnmaskedBytes(attempt.request.body);
+  const covered = useUnmaskedBytes(text);
   const isHidden = JSON.stringify(unmasked(text)) !== JSON.stringify(text);
   const signedWith = secret === null ? null : unmasked(secret);
   const isRight = useMemo(
-    () => (signedWith === null ? null : sign(signatureKey(signedWith), body) === signature),
-    [signedWith, body, signature],
+    () => (signedWith === null ? null : sign(signatureKey(signedWith), covered) === signature),
+    [signedWith, covered, signature],
   );
 
   return (
@@ -95,7 +109,11 @@ function Signed({ attempt, destinationId, name, signature }: PanelProps & { sign
         ) : null}
         <Steps
           text={text}
-          bytes={body.length}
+          note={
+            covered.length < body.length
+              ? `the first element: ${covered.length} of ${some(body.length, "byte")}`
+              : `${some(body.length, "byte")}, as sent`
+          }
           secret={secret}
           keyNote={
             signedWith === null
@@ -110,6 +128,7 @@ function Signed({ attempt, destinationId, name, signature }: PanelProps & { sign
         <ReceiverComparison
           key={attempt.id}
           body={body}
+          signed={covered.length < body.length ? covered : undefined}
           isHidden={isHidden}
           secret={signedWith}
           expected={signature}
@@ -119,22 +138,29 @@ function Signed({ attempt, destinationId, name, signature }: PanelProps & { sign
   );
 }
 
+/** Also while secrets are hidden. */
+function useUnmaskedBytes(recorded: RecordedBytes): Uint8Array {
+  const key = typeof recorded === "string" ? recorded : recorded.base64;
+  // oxlint-disable-next-line react-hooks/exhaustive-deps -- the key stands for the bytes
+  return useMemo(() => bytesOf(unmasked(recorded)), [key]);
+}
+
 function Steps({
   text,
-  bytes,
+  note,
   secret,
   keyNote,
   signature,
 }: {
-  text: Attempt["request"]["body"];
-  bytes: number;
+  text: RecordedBytes;
+  note: string;
   secret: string | null;
   keyNote: string;
   signature: string;
 }) {
   return (
     <ol className="sig-steps">
-      <Step no={1} title="Body bytes" note={`${some(bytes, "byte")}, as sent`}>
+      <Step no={1} title="Body bytes" note={note}>
         <code className="sig-box clip">
           {typeof text === "string" ? <Visible text={text.slice(0, 120)} /> : "no text"}
         </code>

@@ -96,6 +96,16 @@ describe("cURL", () => {
     ]);
   });
 
+  test("of an attempt has its method", () => {
+    const { request: sent, ...rest } = anAttempt();
+    const of = (method: string): string =>
+      curlOfAttempt({ ...rest, request: { ...sent, method } })
+        .split(" ", 3)
+        .join(" ");
+    expect(of("PUT")).toBe("curl -X PUT");
+    expect(of("PATCH")).toBe("curl -X PATCH");
+  });
+
   test("takes bodies that no argument can hold from its input", () => {
     const command = curlOfIngest({ request, raw: { base64: "AP9B" } }, { ingestUrl: "http://x" });
     expect(command).toMatch(/^base64 -d <<'EOF' \| curl [^]*--data-binary @-\nAP9B\nEOF$/);

@@ -85,9 +85,9 @@ export function curlOfIngest(
   const namesKey =
     sent.some(([name, value]) => isAuthorization(name) && /^\s*basic\s+\S/i.test(value)) ||
     /[?&]writeKey=[^&]/.test(request.path);
-  if (namesKey || writeKey === undefined) return curl(url, sent, body);
+  if (namesKey || writeKey === undefined) return curl("POST", url, sent, body);
   const others = sent.filter(([name]) => !isAuthorization(name));
-  return curl(url, others, body, [`-u ${shellQuoted(`${writeKey}:`)}`]);
+  return curl("POST", url, others, body, [`-u ${shellQuoted(`${writeKey}:`)}`]);
 }
 
 const isAuthorization = (name: string): boolean => name.toLowerCase() === "authorization";
@@ -102,10 +102,11 @@ const urlArgument = (url: string): string =>
 export function curlOfAttempt(attempt: Attempt, { credentials = false }: Asked = {}): string {
   const { request, webhookUrl } = credentials ? attempt : attemptWithoutCredentials(attempt);
   const headers = request.headers.filter(([name]) => !madeByCurl.has(name.toLowerCase()));
-  return curl(request.url || webhookUrl, headers, request.body);
+  return curl(request.method, request.url || webhookUrl, headers, request.body);
 }
 
 function curl(
+  method: string,
   url: string,
   headers: Headers,
   body: RecordedBytes,
@@ -113,7 +114,7 @@ function curl(
 ): string {
   const hasType = headers.some(([name]) => name.toLowerCase() === "content-type");
   const parts = [
-    `curl -X POST ${urlArgument(url)}`,
+    `curl -X ${method} ${urlArgument(url)}`,
     ...user,
     ...headers.map(header),
     // Otherwise curl would say that the body is a form.

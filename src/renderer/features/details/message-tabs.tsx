@@ -127,6 +127,7 @@ function Signature({ delivery }: { delivery: Delivery }) {
     <SignaturePanel
       key={attempt.id}
       attempt={attempt}
+      signed={delivery.signed}
       destinationId={delivery.destinationId}
       name={name}
     />

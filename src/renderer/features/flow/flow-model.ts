@@ -309,7 +309,8 @@ function worst(states: readonly LineState[]): LineState {
 const sum = (numbers: readonly number[]): number =>
   Math.round(numbers.reduce((total, each) => total + each, 0) * 10) / 10;
 
-function addressOf(url: string): { host: string; rest: string } {
+/** The URL of a mapping may be empty: each event gives its own. */
+export function addressOf(url: string): { host: string; rest: string } {
   try {
     const { host, pathname } = new URL(url);
     return { host, rest: pathname === "/" ? "" : pathname };

@@ -99,6 +99,14 @@ describe("messages as NDJSON", () => {
     expect(lines.slice(0, 2).map((line) => JSON.parse(line) as unknown)).toEqual(messages);
   });
 
+  test("the address of a mapping's delivery has no credentials", () => {
+    const { deliveries, ...rest } = message("msg_000000001", "{}", []);
+    const url = "http://ada:pass@127.0.0.1:4710/crm?token=t0k";
+    const text = ndjsonOf([{ ...rest, deliveries: deliveries.map((one) => ({ ...one, url })) }]);
+    expect(text).toContain('"http://left-out:left-out@127.0.0.1:4710/crm?token=left-out"');
+    expect(text).not.toMatch(/t0k|pass/);
+  });
+
   test("nothing is an empty file", () => {
     expect(ndjsonOf([])).toBe("");
   });

@@ -5,7 +5,10 @@
 
 import { create } from "zustand";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { ingestHeadersWithoutCredentials } from "../../../domain/credentials.ts";
+import {
+  ingestHeadersWithoutCredentials,
+  urlWithoutCredentials,
+} from "../../../domain/credentials.ts";
 import type { MenuItem } from "../../kit/floats.tsx";
 import { errorOf, useReturns } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
@@ -187,6 +190,7 @@ function withoutCredentials(message: Message): Message {
   const headers = ingestHeadersWithoutCredentials(message.request.headers);
   const deliveries = message.deliveries.map((delivery) => ({
     ...delivery,
+    ...(delivery.url === undefined ? {} : { url: urlWithoutCredentials(delivery.url) }),
     attempts: delivery.attempts.map(attemptWithoutCredentials),
   }));
   return { ...message, request: { ...message.request, headers }, deliveries };

@@ -14,6 +14,7 @@ import { calendarDate, count, duration } from "../../kit/words.ts";
 import { useClock } from "../../stores/clock.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
+import { addressOf } from "../flow/flow-model.ts";
 import "./stage.css";
 
 type Profile = AnswerOf<"profiles.get">;
@@ -84,7 +85,7 @@ export function StageView() {
       <Column
         icon="destinations"
         title={destination.name}
-        more={new URL(destination.webhooks[0]?.url ?? "http://none").host}
+        more={addressOf(destination.webhooks[0]?.url ?? "none").host}
         isCaused={isCaused}
       >
         {message === undefined ? (

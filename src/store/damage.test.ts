@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { expect, test } from "vitest";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import type { Store } from "../engine/store-ports.ts";
 import { checkOf, faultsIn, startCheck } from "./integrity.ts";
 import { markerName, readMarker, removeMarker, writeMarker } from "./marker.ts";
@@ -77,6 +77,8 @@ function rootOf(data: string, name: string): number {
   db.close();
   return (page - 1) * pageSize;
 }
+
+afterEach(() => void vi.useRealTimers());
 
 const contents = (data: string): Record<string, string> =>
   Object.fromEntries(
@@ -321,6 +323,31 @@ test("a check in its thread finds what a check in this one finds, nothing where 
   expect(faultsIn(letter, 1)).toEqual(["file is not a database"]);
   letter.close();
   expect(() => faultsIn(letter, 1)).toThrow("not open");
+});
+
+test("damage that a check has found is checked once a minute, however often reads meet it", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  let checks = 0;
+  const note = (): void => void (checks += 1);
+  process.on("worker", note);
+  onTestFinished(() => void process.off("worker", note));
+  const data = ended();
+  const { store } = openTestStore(data);
+  overwrite(fileOf(data), rootOf(data, "profile_history_by_profile"), Buffer.alloc(4096, 0x5a));
+  let changes = 0;
+  store.watch(() => (changes += 1));
+  const isFound = (): boolean => /hookyard doctor/.test(store.trouble()?.message ?? "");
+  for (let read = 0; read < 4; read += 1) {
+    store.noteFailure(Object.assign(new Error("malformed"), { code: "SQLITE_CORRUPT" }));
+    await expect.poll(isFound).toBe(true);
+  }
+  expect({ checks, changes, timers: vi.getTimerCount() }).toEqual({
+    checks: 1,
+    changes: 2,
+    timers: 2,
+  });
+  vi.advanceTimersByTime(60_000);
+  await expect.poll(() => checks).toBe(2);
 });
 
 test("what is no marker is none", () => {

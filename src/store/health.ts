@@ -107,8 +107,10 @@ export class StoreHealth {
   note(error: unknown): void {
     if (error instanceof DataFault || storeFailure(error) === null) return;
     if (isDamage(error)) {
+      // A check has found it already, and is repeated.
+      if (this.#damage instanceof DataFault) return;
       this.#set({ damage: error as Error });
-      if (this.#check === null) this.#startCheck();
+      this.#startCheck();
     } else this.#set({ failing: error as Error });
   }
 
@@ -236,7 +238,8 @@ export class StoreHealth {
   }
 
   #startCheck(): void {
-    if (this.#file === null || this.#ended) return;
+    if (this.#file === null || this.#ended || this.#check !== null) return;
+    this.#checkTimer?.cancel();
     const check = startCheck(this.#file.file, this.#size);
     this.#check = check;
     void check.faults.then(([first]) => {

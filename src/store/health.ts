@@ -276,7 +276,7 @@ const identityOf = (path: string): string | null =>
  * Methods that write, by the verbs that store methods begin with. The clock is saved in any case.
  */
 const writing =
-  /^(add|adopt|atomically|claim|clear|commit|create|delete|forget|insert|keep|lift|mark|merge|pin|put|record|remove|requeue|saveSettings|set|spread|suppress|touch|update)(?=[A-Z]|$)/;
+  /^(add|adopt|atomically|claim|clear|commit|create|delete|forget|give|insert|keep|lift|mark|merge|noteSeen|pin|prepare|put|record|remove|requeue|save(?!Clock)|set|shorten|space|spread|suppress|touch|update)(?=[A-Z]|$)/;
 
 /**
  * The store with every failure noted, wherever it happens, and without writes while they would be

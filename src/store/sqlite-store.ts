@@ -63,6 +63,7 @@ export function createStore({ db, health, close }: OpenedDatabase, inThread = fa
     transactions,
     mapped,
     bodies,
+    health,
   );
   const { stateOfMessages, ...deletions } = createDeletionStore(db);
   const store = {

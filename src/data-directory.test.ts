@@ -7,11 +7,13 @@ import {
   readdirSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { OpenError } from "./app-errors.ts";
 import { makeDataDirectory, rightsFaultsOf } from "./data-directory.ts";
 import { openStore } from "./store/sqlite-store.ts";
 import { readOrMakeToken } from "./headless/token.ts";
@@ -33,6 +35,17 @@ test("a directory is made with those above it, and one that is there is left", (
   makeDataDirectory(path);
   makeDataDirectory(path);
   expect(existsSync(path)).toBe(true);
+});
+
+test.runIf(hasModes)("a link to something that does not exist is refused, with a sentence", () => {
+  const data = join(temporary(), "data");
+  symlinkSync(`${data}-away`, data);
+  for (const path of [data, join(data, "below")]) {
+    expect(() => makeDataDirectory(path)).toThrow(OpenError);
+    expect(() => makeDataDirectory(path)).toThrow(
+      `The data directory ${path} cannot be created: ${data} is a link to something that does not exist.`,
+    );
+  }
 });
 
 test.runIf(process.platform === "linux")("where none can be made, an error says so at once", () => {

@@ -63,8 +63,12 @@ function makeDirectory(path: string): void {
   try {
     mkdirSync(path, { mode: directoryMode });
   } catch (error) {
-    // Another program made it meanwhile.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    // Unless another program made it meanwhile.
+    if (!existsSync(path))
+      throw new Error(`${path} is a link to something that does not exist.`, {
+        cause: error,
+      });
   }
 }
 

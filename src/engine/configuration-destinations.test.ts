@@ -2,7 +2,7 @@
 
 import { expect, onTestFinished, test } from "vitest";
 import type { RetryProfile } from "../domain/configuration.ts";
-import { retryProfileIds } from "../domain/ids.ts";
+import { destinationIds, retryProfileIds } from "../domain/ids.ts";
 import { isProblem, type Problem } from "../domain/problem.ts";
 import { openTestStore } from "../store/store.fixture.ts";
 import { createChangeFeed } from "./changes.ts";
@@ -139,13 +139,16 @@ test("a retry profile has a name of its own, its destinations follow the name, a
   });
   told();
   made(configuration.updateRetryProfile(id, { name: "renamed", windowMs: 5 }));
-  expect(told()).toEqual([`retry-profiles ${retryProfileIds.format(id)}`, "change"]);
+  const announced = [`retry-profiles ${retryProfileIds.format(id)}`, "change"];
+  expect(told()).toEqual([`destinations ${destinationIds.format(using.id)}`, ...announced]);
+  made(configuration.updateRetryProfile(id, { windowMs: 6 }));
+  expect(told()).toEqual(announced);
   for (const each of [configuration, restarted()]) {
     const profiles = [using, plain].map(({ id: of }) => each.destination(of)?.retryProfile);
     expect(profiles).toEqual(["renamed", "documented"]);
     expect(each.retryProfileOf({ ...using, retryProfile: "renamed" })).toMatchObject({
       name: "renamed",
-      windowMs: 5,
+      windowMs: 6,
     });
   }
   expect(configuration.retryProfiles().map(({ name, id: of }) => [name, of !== null])).toEqual(
@@ -164,6 +167,20 @@ test("a retry profile has a name of its own, its destinations follow the name, a
     configuration.updateRetryProfile(id, {}),
   ])
     expect(call).toMatchObject({ status: 404, code: "not_found" });
+});
+
+test("a renamed retry profile of new destinations is announced with the settings, which follow the name", () => {
+  const { configuration, told } = startConfiguration();
+  const { id } = made(configuration.createRetryProfile(profile));
+  made(configuration.updateSettings({ retryProfile: "quick" }));
+  told();
+  made(configuration.updateRetryProfile(id, { name: "renamed" }));
+  expect(told()).toEqual([
+    "settings null",
+    `retry-profiles ${retryProfileIds.format(id)}`,
+    "change",
+  ]);
+  expect(configuration.settings().retryProfile).toBe("renamed");
 });
 
 test("a destination has what was asked for, what was left out, and is refused with what cannot be", () => {

@@ -368,6 +368,18 @@ function createRetryProfiles({
     );
   }
 
+  /** In a change of the memory: what uses the profile follows its name. */
+  function rename(before: string, name: string): void {
+    for (const destination of memory.destinations) {
+      if (destination.retryProfile !== before) continue;
+      store.updateDestination({ ...destination, retryProfile: name });
+      memory.note("destinations", destinationIds.format(destination.id));
+    }
+    if (memory.settings.retryProfile !== before) return;
+    store.saveSettings({ ...memory.settings, retryProfile: name });
+    memory.note("settings", null);
+  }
+
   return {
     retryProfiles: () => memory.retryProfiles(),
     retryProfileOf: (destination) =>
@@ -393,12 +405,7 @@ function createRetryProfiles({
         );
       if (wrong !== null) return wrong;
       return memory.change("retry-profiles", idOfProfile, () => {
-        for (const destination of profile.name === before.name ? [] : memory.destinations) {
-          if (destination.retryProfile === before.name)
-            store.updateDestination({ ...destination, retryProfile: profile.name });
-        }
-        if (memory.settings.retryProfile === before.name)
-          store.saveSettings({ ...memory.settings, retryProfile: profile.name });
+        if (profile.name !== before.name) rename(before.name, profile.name);
         store.updateRetryProfile(profile);
         return profile;
       });

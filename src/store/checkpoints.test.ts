@@ -1,7 +1,9 @@
 import { closeSync, existsSync, openSync, readSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { Worker } from "node:worker_threads";
 import Database from "better-sqlite3";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { Checkpoints, pagesWithoutThread } from "./checkpoints.ts";
 import { logOf } from "./data-file.ts";
 import { dataFileName } from "./open.ts";
@@ -75,6 +77,27 @@ test("without its thread, SQLite makes the checkpoints", async () => {
   // As many as it takes: the log is not looked at after each of them, and the thread ends by itself.
   for (; own() !== pagesWithoutThread; await new Promise(setImmediate)) write();
   await inTurn();
+});
+
+test("after a long reader the thread makes checkpoints again as soon as the log has grown enough", async () => {
+  let now = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => (now += 1000));
+  const posted = vi.spyOn(Worker.prototype, "postMessage");
+  onTestFinished(() => void vi.restoreAllMocks());
+  const { db, file, write } = openTable();
+  const reader = new Database(file, { readonly: true });
+  reader.exec("BEGIN; SELECT count(*) FROM rows");
+  const writePages = (pages: number): void => {
+    for (let written = 0; written < pages; written += 98) write();
+  };
+  writePages(6000);
+  let passes = 0;
+  (posted.mock.contexts[0] as Worker).on("message", () => (passes += 1));
+  await expect.poll(() => passes).toBe(5);
+  reader.close();
+  db.pragma("wal_checkpoint(TRUNCATE)");
+  writePages(3000);
+  expect(posted).toHaveBeenCalledTimes(6);
 });
 
 test("a store that is closed during a checkpoint leaves no log, and opens again", async () => {

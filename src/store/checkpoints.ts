@@ -86,7 +86,10 @@ export class Checkpoints {
   begin(): void {
     if (this.#state !== "idle" || monotonic() - this.#lookedAt < restMs) return;
     this.#lookedAt = monotonic();
-    if (this.#left() < this.#due) return;
+    const left = this.#left();
+    // After a long reader it is high, and the log may have begun again since.
+    this.#due = Math.min(this.#due, left + enoughPages);
+    if (left < this.#due) return;
     this.#thread ??= this.#start();
     this.#passes = 0;
     this.#pass("copying");

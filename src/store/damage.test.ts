@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { expect, test } from "vitest";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import type { Store } from "../engine/store-ports.ts";
 import { checkOf, faultsIn, startCheck } from "./integrity.ts";
 import { markerName, readMarker, removeMarker, writeMarker } from "./marker.ts";
@@ -78,6 +78,25 @@ function rootOf(data: string, name: string): number {
   return (page - 1) * pageSize;
 }
 
+function withFreePages(): string {
+  const data = ended();
+  const { db } = openTestStore(data);
+  db.exec("DELETE FROM payloads");
+  db.pragma("wal_checkpoint(TRUNCATE)");
+  const copy = temporaryDirectory();
+  copyFileSync(fileOf(data), fileOf(copy));
+  return copy;
+}
+
+const damageFreePages = (data: string): void =>
+  overwrite(
+    fileOf(data),
+    (readFileSync(fileOf(data)).readUInt32BE(32) - 1) * pageSize,
+    Buffer.alloc(8, 0xff),
+  );
+
+afterEach(() => void vi.useRealTimers());
+
 const contents = (data: string): Record<string, string> =>
   Object.fromEntries(
     readdirSync(data)
@@ -132,25 +151,7 @@ test.each<[what: string, make: () => string, damage: (data: string) => void, sen
       ),
     /is damaged/,
   ],
-  [
-    "a damaged list of free pages",
-    () => {
-      const data = ended();
-      const { db } = openTestStore(data);
-      db.exec("DELETE FROM payloads");
-      db.pragma("wal_checkpoint(TRUNCATE)");
-      const copy = temporaryDirectory();
-      for (const name of [dataFileName]) copyFileSync(join(data, name), join(copy, name));
-      return copy;
-    },
-    (data) =>
-      overwrite(
-        fileOf(data),
-        (readFileSync(fileOf(data)).readUInt32BE(32) - 1) * pageSize,
-        Buffer.alloc(8, 0xff),
-      ),
-    /is damaged/,
-  ],
+  ["a damaged list of free pages", withFreePages, damageFreePages, /is damaged/],
   [
     "a damaged list of tables",
     ended,
@@ -305,6 +306,7 @@ test("a check in its thread finds what a check in this one finds, nothing where 
     rootOf(data, "deliveries_by_message") + pageSize - 40,
     Buffer.alloc(40, 0x11),
   );
+  expect(await check()).toContainEqual(expect.stringMatching(/index deliveries_by_message/));
   overwrite(fileOf(data), rootOf(data, "messages") + 8, Buffer.alloc(40, 0x11));
   const db = new Database(fileOf(data), { readonly: true });
   const faults = faultsIn(db, 1);
@@ -321,6 +323,48 @@ test("a check in its thread finds what a check in this one finds, nothing where 
   expect(faultsIn(letter, 1)).toEqual(["file is not a database"]);
   letter.close();
   expect(() => faultsIn(letter, 1)).toThrow("not open");
+});
+
+test("a check in its thread finds damage in the list of free pages, and in tables of any name", async () => {
+  const data = withFreePages();
+  const db = new Database(fileOf(data));
+  db.exec(
+    'CREATE TABLE "an ""odd"" name" (a PRIMARY KEY); INSERT INTO "an ""odd"" name" VALUES (1)',
+  );
+  db.close();
+  const check = () => startCheck(fileOf(data), 1).faults;
+  expect(await check()).toEqual([]);
+  const index = 'sqlite_autoindex_an "odd" name_1';
+  overwrite(fileOf(data), rootOf(data, index), Buffer.alloc(8, 0x11));
+  expect(await check()).not.toEqual([]);
+  const other = withFreePages();
+  damageFreePages(other);
+  expect(await startCheck(fileOf(other), 1).faults).not.toEqual([]);
+});
+
+test("damage that a check has found is checked once a minute, however often reads meet it", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  let checks = 0;
+  const note = (): void => void (checks += 1);
+  process.on("worker", note);
+  onTestFinished(() => void process.off("worker", note));
+  const data = ended();
+  const { store } = openTestStore(data);
+  overwrite(fileOf(data), rootOf(data, "profile_history_by_profile"), Buffer.alloc(4096, 0x5a));
+  let changes = 0;
+  store.watch(() => (changes += 1));
+  const isFound = (): boolean => /hookyard doctor/.test(store.trouble()?.message ?? "");
+  for (let read = 0; read < 4; read += 1) {
+    store.noteFailure(Object.assign(new Error("malformed"), { code: "SQLITE_CORRUPT" }));
+    await expect.poll(isFound).toBe(true);
+  }
+  expect({ checks, changes, timers: vi.getTimerCount() }).toEqual({
+    checks: 1,
+    changes: 2,
+    timers: 2,
+  });
+  vi.advanceTimersByTime(60_000);
+  await expect.poll(() => checks).toBe(2);
 });
 
 test("what is no marker is none", () => {

@@ -49,6 +49,7 @@ export function createDeliveryStore(
   transactions: Transactions,
   mapped: MappedRequests,
   bodies: RequestBodies,
+  health: { beforeWrite(): void },
 ): Omit<DeliveryStore, "countByState"> & { seeClaims: () => void } {
   const claims = new Claims(db, counts, transactions, mapped);
   const refreshMessage = refreshing(db, counts, mapped);
@@ -56,9 +57,10 @@ export function createDeliveryStore(
   const recordClaims = (): void => claims.write(refreshMessage);
   const seeClaims = (): void => {
     try {
+      health.beforeWrite();
       recordClaims();
     } catch {
-      // A full disk keeps nobody from reading. The next record reports it.
+      // A full disk or damage keeps nobody from reading. The next record reports it.
     }
   };
   return {

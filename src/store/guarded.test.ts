@@ -1,9 +1,26 @@
 import { describe, expect, test } from "vitest";
 import { guarded, StoreHealth } from "./health.ts";
-import { openTestStore } from "./store.fixture.ts";
+import type { DestinationId } from "../domain/ids.ts";
+import { openTestStore, request, startOfTime } from "./store.fixture.ts";
 
 const failing = (code: string): Error =>
   Object.assign(new Error("as the driver throws it"), { code });
+
+/** The methods of the store that only read. */
+const readers = `
+  sources destinations endpoints retryProfiles clients settings refusedRequests endpointStates
+  demo loadClock latestRecordedAt unknownKeys oldestUnknownKeyRequest countRunnable delivery
+  hasRunnableUpTo hasUnsettledUpTo unsettledOf newestRows destinationsWithWork nextDueAt
+  pausedPastWindow nextWindowEnd audiences computedTraits lastSent lastSentFor countLastSent
+  lastSentSources lastSentAfter strandedAfter nextRecheckAt dueForRecheck followed nextToFollow
+  profileOf profileWithUser knownAs user userIdsOf emailsOf emailsOfProfile readForLists facts
+  profiles profileDetails seenNames walkRule walkComputation countKnownUsers deletion deletions
+  unfinishedDeletions usersToDelete suppressedUsers suppression suppressions rejectedBytes
+  unlikeHosted messages message decisionAt messageSource messageValues messagesBySource
+  usersNamed deliveries deliveriesByDue deliveriesOf deliveryDetails attempt lastOutcome
+  newestAttempts listed stats countByState deliveriesByDestination stateOfMessages tracedMessage
+  messageIdOf trouble bytes
+`;
 
 describe("a guarded store", () => {
   const health = () => new StoreHealth(openTestStore().db, null);
@@ -65,5 +82,35 @@ describe("a guarded store", () => {
     );
     expect(() => store.putTrait()).toThrow("as the driver");
     expect([written, store.settings(), store.additional()]).toEqual([0, 1, 2]);
+  });
+
+  test("refuses all that writes while the file is damaged, except the clock", async () => {
+    const { store, health: one } = openTestStore();
+    one.note(failing("SQLITE_CORRUPT"));
+    const isRefused = async (name: string): Promise<boolean> => {
+      try {
+        await (store as unknown as Record<string, () => unknown>)[name]?.();
+      } catch (error) {
+        return (error as Error).message === "as the driver throws it";
+      }
+      return false;
+    };
+    const allowed: string[] = [];
+    for (const name of Object.keys(store))
+      if (!/^(close|watch)$/.test(name) && !(await isRefused(name))) allowed.push(name);
+    expect(allowed.toSorted()).toEqual(
+      ["saveClock", "inWritingTurn", "noteFailure", ...readers.trim().split(/\s+/)].toSorted(),
+    );
+  });
+
+  test("writes no claims into a damaged file, and reads", async () => {
+    const { db, store, health: one } = openTestStore();
+    store.commit([request([{ to: [1] }])]);
+    expect(store.claim(1 as DestinationId, startOfTime, 1)).toHaveLength(1);
+    one.note(failing("SQLITE_CORRUPT"));
+    const changes = (): unknown => db.prepare("SELECT total_changes()").pluck().get();
+    const before = changes();
+    expect((await store.messages({}, 1, null)).items).toHaveLength(1);
+    expect(changes()).toBe(before);
   });
 });

@@ -388,6 +388,9 @@ test("the log may hold pages that the file lacks, and a file that SQLite itself 
 });
 
 test("a file that was shortened while commits lengthen it again in the log is whole, and one that was cut off then is not", () => {
+  // A write looks at the files only when time has passed.
+  const clock = vi.spyOn(performance, "now").mockReturnValue(5000);
+  onTestFinished(() => clock.mockRestore());
   const data = temporaryDirectory();
   const file = join(data, dataFileName);
   const { db, store, health } = openTestStore(data);

@@ -107,8 +107,10 @@ export class StoreHealth {
   note(error: unknown): void {
     if (error instanceof DataFault || storeFailure(error) === null) return;
     if (isDamage(error)) {
+      // A check has found it already, and is repeated.
+      if (this.#damage instanceof DataFault) return;
       this.#set({ damage: error as Error });
-      if (this.#check === null) this.#startCheck();
+      this.#startCheck();
     } else this.#set({ failing: error as Error });
   }
 
@@ -236,7 +238,8 @@ export class StoreHealth {
   }
 
   #startCheck(): void {
-    if (this.#file === null || this.#ended) return;
+    if (this.#file === null || this.#ended || this.#check !== null) return;
+    this.#checkTimer?.cancel();
     const check = startCheck(this.#file.file, this.#size);
     this.#check = check;
     void check.faults.then(([first]) => {
@@ -273,7 +276,7 @@ const identityOf = (path: string): string | null =>
  * Methods that write, by the verbs that store methods begin with. The clock is saved in any case.
  */
 const writing =
-  /^(add|adopt|atomically|claim|clear|commit|create|delete|forget|insert|keep|lift|mark|merge|pin|put|record|remove|requeue|saveSettings|set|spread|suppress|touch|update)(?=[A-Z]|$)/;
+  /^(add|adopt|atomically|claim|clear|commit|create|delete|forget|give|insert|keep|lift|mark|merge|noteSeen|pin|prepare|put|record|remove|requeue|save(?!Clock)|set|shorten|space|spread|suppress|touch|update)(?=[A-Z]|$)/;
 
 /**
  * The store with every failure noted, wherever it happens, and without writes while they would be

@@ -19,8 +19,10 @@ const comparedInFull = 256 * 1024 * 1024;
 
 const reported = 10;
 
-export const checkOf = (size: number): string =>
-  `${size > comparedInFull ? "quick_check" : "integrity_check"}(${reported})`;
+const pragmaFor = (size: number): string =>
+  size > comparedInFull ? "quick_check" : "integrity_check";
+
+export const checkOf = (size: number): string => `${pragmaFor(size)}(${reported})`;
 
 /** What is wrong, in SQLite's words; empty when nothing is. */
 export function faultsIn(db: Database.Database, size: number): string[] {
@@ -46,18 +48,28 @@ export function isDamage(error: unknown): boolean {
   return typeof code === "string" && /^SQLITE_(CORRUPT|NOTADB)/.test(code);
 }
 
-/** As text, because a bundle has no file of its own for it. */
+/**
+ * As text, because a bundle has no file of its own for it. Nothing interrupts a statement, and a
+ * process does not end before its threads: so each table is checked by a statement of its own, and
+ * a stop waits for one of them. `sqlite_schema` includes the list of free pages. Pages that nothing
+ * uses are found by a check of the whole file only.
+ */
 const worker = `
 const { parentPort, workerData } = require("node:worker_threads");
 const Database = require(workerData.driver);
-let texts;
+const tables = "SELECT 'sqlite_schema' UNION ALL SELECT name FROM sqlite_schema WHERE type = 'table'";
+const texts = [];
 try {
   const db = new Database(workerData.file, { readonly: true, fileMustExist: true });
-  texts = db.prepare("PRAGMA " + workerData.check).pluck().all();
+  for (const table of db.prepare(tables).pluck().all()) {
+    const name = '"' + table.replaceAll('"', '""') + '"';
+    const check = db.prepare("PRAGMA " + workerData.pragma + "(" + name + ")").pluck();
+    for (const text of check.iterate()) texts.push(text);
+  }
   db.close();
 } catch (error) {
   // What cannot be checked is no finding; what is so damaged that the check ends is one.
-  texts = /^SQLITE_(CORRUPT|NOTADB)/.test(error.code) ? [error.message] : [];
+  if (/^SQLITE_(CORRUPT|NOTADB)/.test(error.code)) texts.push(error.message);
 }
 parentPort.postMessage(texts);
 `;
@@ -70,13 +82,18 @@ export function startCheck(
   const driver = createRequire(import.meta.url).resolve("better-sqlite3");
   const thread = new Worker(worker, {
     eval: true,
-    workerData: { driver, file, check: checkOf(size) },
+    workerData: { driver, file, pragma: pragmaFor(size) },
   });
   thread.unref();
   const faults = new Promise<string[]>((resolve) => {
     thread
       .once("message", (texts: string[]) =>
-        resolve(texts.flatMap((text) => text.split("\n")).filter(isFault)),
+        resolve(
+          texts
+            .flatMap((text) => text.split("\n"))
+            .filter(isFault)
+            .slice(0, reported),
+        ),
       )
       .once("error", () => resolve([]))
       .once("exit", () => resolve([]));

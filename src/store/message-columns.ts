@@ -10,7 +10,7 @@ import type { Db } from "./transactions.ts";
 /** 40 MB for each of three columns, for ten million messages. */
 const maxBlocks = 2500;
 
-/** Values beyond these are not told apart in memory; their rows are read. */
+/** Values beyond these are not told apart in memory; their rows are read each time. */
 const beyond = 65_535;
 
 /** Changes of a block that are read one by one. */
@@ -37,8 +37,8 @@ type Pass = {
   n: number;
   places: Uint16Array;
   spans: [number, number][];
-  /** Where the table is not enough. */
-  exactly: ((place: number) => boolean) | null;
+  /** Which of some places pass, where the table is not enough. */
+  exactly: ((places: Uint16Array) => Uint16Array) | null;
 };
 
 /** A block of which all messages pass. */
@@ -51,7 +51,10 @@ const everyone: Pass = {
   exactly: null,
 };
 
-/** `version`: what was asked of a block has to be asked again. `reads`: of blocks, so far. */
+/**
+ * `version`: what was asked of a block has to be asked again. `reads`: of many rows of a block, so
+ * far.
+ */
 export type Memory = { version: number; reads: number };
 
 /** One question about the messages. */
@@ -88,7 +91,6 @@ type Block = {
 export class Column<Value extends string | number | null> {
   readonly #range;
   readonly #some;
-  readonly #one;
   readonly #memory;
   readonly #blocks = new Map<number, Block>();
   #values = new Values<Value>();
@@ -102,9 +104,6 @@ export class Column<Value extends string | number | null> {
     this.#some = db
       .prepare<[string], [number, Value]>(`${select} WHERE id IN (SELECT value FROM json_each(?))`)
       .raw();
-    this.#one = db
-      .prepare<[number], Value>(`SELECT ${expression} FROM messages WHERE id = ?`)
-      .pluck();
   }
 
   /** Undefined for a message that is gone. */
@@ -152,10 +151,14 @@ export class Column<Value extends string | number | null> {
         }
         if (n === 0) return null;
         const first = number * blockSize;
-        const exactly = (place: number): boolean => {
-          if (numbers[place] !== beyond) return true;
-          const value = this.#one.get(first + place);
-          return value !== undefined && allows(value);
+        const exactly = (asked: Uint16Array): Uint16Array => {
+          const unknown = Array.from(asked).filter((place) => numbers[place] === beyond);
+          if (unknown.length === 0) return asked;
+          this.#memory.reads += 1;
+          const ids = JSON.stringify(unknown.map((place) => first + place));
+          const allowed = new Set<number>();
+          for (const [id, value] of this.#some.all(ids)) if (allows(value)) allowed.add(id - first);
+          return asked.filter((place) => numbers[place] !== beyond || allowed.has(place));
         };
         return {
           numbers,
@@ -382,7 +385,7 @@ function findPlaces(passes: readonly Pass[], newest: number): number {
       n += (table[numbers[place] as number] as number) & yes;
     }
     if (exactly === null) continue;
-    const left = found.subarray(0, n).filter(exactly);
+    const left = exactly(found.slice(0, n));
     found.set(left);
     n = left.length;
   }
@@ -406,7 +409,8 @@ function firstPlaces({ n: most, places, spans }: Pass, newest: number): number {
 }
 
 function allows({ numbers, table, exactly }: Pass, place: number): boolean {
-  return table[numbers[place] as number] === yes && (exactly === null || exactly(place));
+  if (table[numbers[place] as number] !== yes) return false;
+  return exactly === null || exactly(Uint16Array.of(place)).length > 0;
 }
 
 export function blockOf(id: number): number {

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type {
   DeliveryId,
   DestinationId,
@@ -138,8 +138,8 @@ test("a walk goes on with the right values after a transaction has failed", asyn
   expect((await page).items).toHaveLength(2000);
 });
 
-test("more different events than have a number are told apart by their rows", async () => {
-  const { store } = openTestStore();
+test("more different events than have a number are told apart by their rows, a block at a time", async () => {
+  const { db, store } = openTestStore();
   for (let n = 0; n < 66_000; n += 2000)
     store.commit([
       request(
@@ -164,4 +164,12 @@ test("more different events than have a number are told apart by their rows", as
   expect(tried.items.map(({ id }) => Number(id))).toEqual([4001]);
   const counts = await store.messageValues("event");
   expect([counts.get("Event 65998"), counts.get("Event 4000")]).toEqual([1, undefined]);
+  const statements = Object.getPrototypeOf(db.prepare("SELECT 1")) as Record<
+    "get" | "all",
+    () => unknown
+  >;
+  const asked = [vi.spyOn(statements, "get"), vi.spyOn(statements, "all")];
+  onTestFinished(() => void vi.restoreAllMocks());
+  await store.messages({ event: "nothing" }, 10, null);
+  expect(asked.reduce((sum, { mock }) => sum + mock.calls.length, 0)).toBeLessThan(100);
 });

@@ -67,6 +67,17 @@ test("messages of one request are a batch; those of a webhook were tried there",
   expect(await found({ destinationId: 1 as DestinationId })).toEqual([2, 4]);
 });
 
+test("a batch has the messages that retention has left of it", async () => {
+  const { store } = openTestStore();
+  store.commit([request(Array.from({ length: 100 }, () => ({})))]);
+  store.markFollowed(100 as MessageRowId);
+  store.removeOld({ maxMessages: 40, olderThanWall: null }, 100);
+  for (const limit of [20, 50]) {
+    const { items, total } = await store.messages({ batch: 100 as MessageRowId }, limit, null);
+    expect([items.length, total]).toEqual([Math.min(limit, 40), 40]);
+  }
+});
+
 test("values are counted over all messages, and users by how their ids begin", async () => {
   const { store } = openTestStore();
   store.commit([

@@ -81,8 +81,8 @@ export function createWalks(sources: Sources): (filter: MessageFilter) => Walk {
     const isOfAny = isOfKind && kind === null;
     const isInside = (id: number): boolean => !outside.some(has(id));
     const inside = (ids: number[]): number[] => (outside.length === 0 ? ids : ids.filter(isInside));
-    const among = (ids: number[]): number[] =>
-      isOfAny ? ids : inside(ids).filter((id) => test.holds(id));
+    const holding = (ids: number[]): number[] => inside(ids).filter((id) => test.holds(id));
+    const among = isOfAny ? (ids: number[]): number[] => ids : holding;
     const all = (before: number): Iterable<number[]> => mapped(test.matching(before), inside);
     const condition = rowCondition(filter, requests.hasBatches);
     // What a row has to be asked, of which a walk may go along one.
@@ -94,9 +94,10 @@ export function createWalks(sources: Sources): (filter: MessageFilter) => Walk {
       left: readonly Word[] = words,
     ): Walk => ({ from, isExact, total, condition, words: left, without });
 
+    // A batch also had messages that are gone.
     if (within !== null)
       return walk(
-        (before) => stretchesOf(within, before, among),
+        (before) => stretchesOf(within, before, holding),
         others === 0 && words.length === 0,
       );
     if (userId !== undefined)
@@ -149,12 +150,12 @@ function* mapped(
 function* stretchesOf(
   ranges: readonly { first: number; end: number }[],
   before: number,
-  among: (ids: number[]) => number[],
+  holding: (ids: number[]) => number[],
 ): Generator<number[]> {
   const ids = new Set<number>();
   for (const { first, end } of ranges)
     for (let id = Math.min(end, before) - 1; id >= first; id -= 1) ids.add(id);
-  yield among([...ids].sort((a, b) => b - a));
+  yield holding([...ids].sort((a, b) => b - a));
 }
 
 function wantedFacts(filter: MessageFilter): WantedFacts {

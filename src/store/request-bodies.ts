@@ -54,14 +54,15 @@ export class RequestBodies {
   }
 
   #put(id: number, body: Buffer): void {
-    if (this.#bodies.has(id)) this.#remove(id);
+    this.remove(id);
     this.#bodies.set(id, body);
     this.#bytes += body.length;
     while (this.#bytes > maxBytes || this.#bodies.size > maxBodies)
-      this.#remove(this.#oldest.next().value as number);
+      this.remove(this.#oldest.next().value as number);
   }
 
-  #remove(id: number): void {
+  /** It is not kept, or another one in the file. */
+  remove(id: number): void {
     this.#bytes -= this.#bodies.get(id)?.length ?? 0;
     this.#bodies.delete(id);
   }

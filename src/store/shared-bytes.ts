@@ -77,6 +77,17 @@ export function createPayloadReader(
   };
 }
 
+/** The payload, when the part of the body that it shares has moved. */
+export function withMovedPart(
+  stored: Buffer | null,
+  moved: (offset: number) => number,
+): Buffer | null {
+  if (stored?.[0] !== mark) return stored;
+  const copy = Buffer.from(stored);
+  copy.writeUInt32LE(moved(stored.readUInt32LE(5)), 5);
+  return copy;
+}
+
 function inFile(db: Db): PartOf {
   const part = db
     .prepare<[number, number, number]>(
@@ -103,6 +114,10 @@ export function placeOrText(properties: JsonObject, span: MessageSpan): string {
   }
   return bytes.toString();
 }
+
+/** The same, when they have moved. */
+export const withMovedPlace = (place: string, moved: (offset: number) => number): string =>
+  place.replace(/\d+/, (offset) => String(moved(Number(offset))));
 
 /** The properties of a row of `profile_events`. */
 export const eventProperties = `iif(substr(properties, 1, 1) = '@', (

@@ -63,6 +63,7 @@ export function createStore({ db, health, close }: OpenedDatabase, inThread = fa
     transactions,
     mapped,
     bodies,
+    health,
   );
   const { stateOfMessages, ...deletions } = createDeletionStore(db);
   const store = {
@@ -77,7 +78,7 @@ export function createStore({ db, health, close }: OpenedDatabase, inThread = fa
     ...createRuleStore(db),
     ...deletions,
     // To retention, a delivery that is queued and one that is being sent are the same.
-    ...createUpkeepStore({ db, mapped, counts, postings, transactions, health }),
+    ...createUpkeepStore({ db, bodies, mapped, counts, postings, transactions, health }),
     // They read states of deliveries and messages. Nothing that runs with each commit or each
     // recording may be among them.
     ...seeing(seeClaims, {

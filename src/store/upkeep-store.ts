@@ -15,10 +15,15 @@ import {
   type MappedRequests,
 } from "./mapped-requests.ts";
 import type { MessageKind } from "./message-facts.ts";
+import { shrinkingRequests, type Gone } from "./partial-requests.ts";
 import type { Postings } from "./postings.ts";
+import type { RequestBodies } from "./request-bodies.ts";
 import type { Transactions, Db } from "./transactions.ts";
 
-type Old = MessageKind & { id: number; request_id: number; quotaBytes: number | null };
+type Old = MessageKind & Gone & { id: number; request_id: number };
+
+const oldColumns =
+  "id, request_id, offset, size, source_id AS sourceId, type, state, quota_bytes AS quotaBytes";
 
 const deleteType = typeCode("delete");
 const movingStates: ReadonlySet<number> = new Set(
@@ -94,10 +99,17 @@ const configurationTables = [
   ...["audiences", "computed_traits"],
 ];
 
-type RemovingOptions = { db: Db; counts: Counts; postings: Postings; mapped: MappedRequests };
+type RemovingOptions = {
+  db: Db;
+  bodies: RequestBodies;
+  counts: Counts;
+  postings: Postings;
+  mapped: MappedRequests;
+};
 
 export function createUpkeepStore({
   db,
+  bodies,
   counts,
   postings,
   mapped,
@@ -126,7 +138,7 @@ export function createUpkeepStore({
     )
     .pluck();
   const oldest = db.prepare<[number, number], Old>(
-    `SELECT id, request_id, source_id AS sourceId, type, state, quota_bytes AS quotaBytes FROM messages
+    `SELECT ${oldColumns} FROM messages
      WHERE id > ? AND id <= CAST((SELECT value FROM meta WHERE key = 'followed') AS INTEGER) AND pinned = 0 ORDER BY id LIMIT ?`,
   );
   const newest = db
@@ -139,7 +151,7 @@ export function createUpkeepStore({
     )
     .pluck();
   const wallAt = db.prepare<[number], number>("SELECT wall_at FROM requests WHERE id = ?").pluck();
-  const removal = removing({ db, counts, postings, mapped });
+  const removal = removing({ db, bodies, counts, postings, mapped });
 
   /** Where the last pass stopped: messages before it are pinned or still moving. */
   let passed = 0;
@@ -179,8 +191,7 @@ export function createUpkeepStore({
     ({ count, removableForSize: removable, isTooLarge, olderThanWall }: Excess, limit: number) => {
       transactions.changes(place);
       const now = wallClockNow();
-      const requests = new Set<number>();
-      const removed = new Set<number>();
+      const removed: Old[] = [];
       let acceptedRemoved = 0;
       let rows = 0;
       let more = true;
@@ -188,7 +199,7 @@ export function createUpkeepStore({
       let tooLarge: boolean | null = null;
       for (
         let passedOver = 0;
-        more && removed.size === 0 && passedOver < maxPassedOver && rows < maxRows;
+        more && removed.length === 0 && passedOver < maxPassedOver && rows < maxRows;
         passedOver += limit
       ) {
         const messages = oldest.all(passed, limit);
@@ -218,13 +229,12 @@ export function createUpkeepStore({
           rows += removedRows;
           tooLarge = null;
           if (isAccepted) acceptedRemoved += 1;
-          removed.add(message.id);
-          requests.add(message.request_id);
+          removed.push(message);
         }
       }
-      removal.finish(removed, requests);
+      removal.finish(removed);
       if (!more) passed = 0;
-      return { removed: removed.size, more };
+      return { removed: removed.length, more };
     },
   );
 
@@ -271,23 +281,20 @@ function quotaOfRejected({
   removal,
 }: QuotaOptions): Pick<UpkeepStore, "rejectedBytes" | "removeRejected"> {
   const oldestRejected = db.prepare<[number], Old>(
-    `SELECT id, request_id, source_id AS sourceId, type, state, quota_bytes AS quotaBytes FROM messages
+    `SELECT ${oldColumns} FROM messages
      WHERE quota_bytes IS NOT NULL AND pinned = 0 AND id < (SELECT max(id) FROM messages) ORDER BY id LIMIT ?`,
   );
 
   return {
     rejectedBytes: () => counts.rejectedBytes(),
     removeRejected: transactions.wrap((maxBytes: number, limit: number): number => {
-      const requests = new Set<number>();
-      const removed = new Set<number>();
+      const removed: Old[] = [];
       for (const message of oldestRejected.all(limit)) {
         if (counts.rejectedBytes() <= maxBytes) break;
-        removal.removeWithAll(message);
-        removed.add(message.id);
-        requests.add(message.request_id);
+        if (removal.removeWithAll(message) !== null) removed.push(message);
       }
-      removal.finish(removed, requests);
-      return removed.size;
+      removal.finish(removed);
+      return removed.length;
     }),
   };
 }
@@ -296,7 +303,7 @@ function quotaOfRejected({
  * Removes messages with everything that belongs to them, inside a transaction; `finish` comes after
  * all of them.
  */
-function removing({ db, counts, postings, mapped }: RemovingOptions) {
+function removing({ db, bodies, counts, postings, mapped }: RemovingOptions) {
   type Delivery = { id: number; destination_id: number; state: number; shape: number };
   const deliveriesOf = db.prepare<[number], Delivery>(
     "SELECT id, destination_id, state, shape FROM deliveries WHERE message_id = ?",
@@ -316,6 +323,7 @@ function removing({ db, counts, postings, mapped }: RemovingOptions) {
   const removeMessage = db.prepare("DELETE FROM messages WHERE id = ?");
   /** A deletion request keeps the state of a delete message that goes. */
   const keepState = db.prepare("UPDATE deletion_messages SET state = ? WHERE message_id = ?");
+  const shrink = shrinkingRequests(db, bodies);
   const removeEmptyRequest = db.prepare(
     `DELETE FROM requests WHERE id = ? AND NOT EXISTS
        (SELECT 1 FROM messages WHERE messages.id >= first_message AND messages.id < first_message + requests.messages)`,
@@ -351,9 +359,10 @@ function removing({ db, counts, postings, mapped }: RemovingOptions) {
     return rows;
   }
 
-  function finish(removed: ReadonlySet<number>, requests: ReadonlySet<number>): void {
-    postings.remove(removed);
-    for (const id of requests) removeEmptyRequest.run(id);
+  function finish(removed: readonly Old[]): void {
+    postings.remove(new Set(removed.map(({ id }) => id)));
+    for (const [id, gone] of Map.groupBy(removed, ({ request_id }) => request_id))
+      if (removeEmptyRequest.run(id).changes === 0) shrink(id, gone);
   }
 
   return { removeWithAll, finish };

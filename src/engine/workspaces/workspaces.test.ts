@@ -456,3 +456,16 @@ test("what fails while the shop sends is reported, and no work stays under way",
   expect([shop.reported, shop.activity.isQuiet(true)]).toEqual([[broken], true]);
   expect(shop.due()).toEqual([2 * second]);
 });
+
+test("a shop whose progress cannot be stored tries again with its next message", async () => {
+  const shop = await openShop();
+  const { saveDemo } = shop.store;
+  shop.store.saveDemo = () => {
+    throw new Error("no room");
+  };
+  expect(() => shop.clock.advanceBy(2 * second)).toThrow("no room");
+  expect([shop.count(), shop.due()]).toEqual([0, [2 * second]]);
+  shop.store.saveDemo = saveDemo;
+  await shop.pass(2 * second);
+  expect([shop.count(), shop.next()]).toEqual([1, 241]);
+});

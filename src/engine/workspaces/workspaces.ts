@@ -177,6 +177,8 @@ function createTraffic(options: TrafficOptions) {
   }
 
   function sendNext(): void {
+    // First: after a refusal by the store, the next message is due all the same.
+    arm();
     const demo = store.demo();
     const sources = shopOf(configuration);
     if (demo === null || sources.length === 0) {
@@ -201,7 +203,6 @@ function createTraffic(options: TrafficOptions) {
       });
       useApp();
     }
-    arm();
   }
 
   function run(work: () => Promise<unknown>): void {

@@ -59,6 +59,9 @@ const keptShare = 1 / 10;
 /** Of a message, its request, and each attempt, beside their bodies. */
 const bytesOfRow = 2000;
 
+/** Between two turns: their bodies are written again where accepted messages are left in them. */
+const maxBatches = 50;
+
 const recordTables = [
   "requests",
   "messages",
@@ -289,9 +292,12 @@ function quotaOfRejected({
     rejectedBytes: () => counts.rejectedBytes(),
     removeRejected: transactions.wrap((maxBytes: number, limit: number): number => {
       const removed: Old[] = [];
+      const batches = new Set<number>();
       for (const message of oldestRejected.all(limit)) {
-        if (counts.rejectedBytes() <= maxBytes) break;
-        if (removal.removeWithAll(message) !== null) removed.push(message);
+        if (counts.rejectedBytes() <= maxBytes || batches.size > maxBatches) break;
+        if (removal.removeWithAll(message) === null) continue;
+        removed.push(message);
+        if (message.offset > 0) batches.add(message.request_id);
       }
       removal.finish(removed);
       return removed.length;

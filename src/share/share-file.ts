@@ -26,10 +26,9 @@ import {
 import { isProblem, problem, type Problem } from "../domain/problem.ts";
 import type { Pipeline } from "../engine/pipeline.ts";
 import { nextTurn, wallClockNow } from "../engine/real-time.ts";
-import { cleaner, redactedPaths, secretsOf, type Cleaner, type Text } from "./without-secrets.ts";
+import { createOthers, perTurn } from "./others.ts";
+import { cleaner, redactedPaths, secretsOf, type Cleaner } from "./without-secrets.ts";
 
-/** So many messages are read before others have their turn: a few milliseconds of work. */
-const perTurn = 10;
 /** Fewer messages when they are large. */
 const charactersPerTurn = 200_000;
 
@@ -90,7 +89,9 @@ export async function collectShare(options: ShareOptions): Promise<string[] | Pr
           }),
       paths,
     });
-    const othersOf = paths.length === 0 ? () => [] : createOthers(clean, call);
+    const rawOf = async (id: string): Promise<unknown> =>
+      (await unlessGone(call("messages.get", { id })))?.raw;
+    const othersOf = paths.length === 0 ? () => [] : createOthers(clean, rawOf);
     for await (const { row, details, total } of messagesOf(options, call)) {
       const read = await unlessGone(withAllBytes(details, call));
       if (read === null) continue;
@@ -185,36 +186,6 @@ async function unlessGone<Answer>(asked: Promise<Answer>): Promise<Answer | null
     if (error instanceof Refused && error.status === 404) return null;
     throw error;
   }
-}
-
-/**
- * What a message tells of others: the sentence of its cause of one, and each batch that a mapping
- * sent of all that are in it.
- */
-function createOthers(clean: Cleaner, call: Call) {
-  const rawOf = async (id: string): Promise<unknown> =>
-    (await unlessGone(call("messages.get", { id })))?.raw;
-  async function ofAll(messages: readonly string[]): Promise<Text> {
-    const { read, text } = clean.ofOthers();
-    for (const [place, id] of messages.entries()) {
-      read(await rawOf(id));
-      if (place % perTurn === perTurn - 1) await nextTurn();
-    }
-    return text;
-  }
-  const ofBatches = new Map<string, Text>();
-  async function ofBatch(id: string, messages: readonly string[]): Promise<Text> {
-    const text = ofBatches.get(id) ?? (await ofAll(messages));
-    ofBatches.set(id, text);
-    return text;
-  }
-  return async ({ cause, deliveries }: AnswerOf<"messages.get">): Promise<Text[]> => {
-    const cited = cause?.messageId ?? null;
-    const others = cited === null ? [] : [await ofAll([cited])];
-    for (const { id, messages } of deliveries)
-      if (messages !== undefined) others.push(await ofBatch(id, messages));
-    return others;
-  };
 }
 
 /** An answer of over 1 MB leaves them out. */

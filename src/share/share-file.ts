@@ -151,25 +151,43 @@ type Call = <Name extends CallName>(name: Name, input: InputOf<Name>) => Promise
 /** The rows with their details, and how many there are. */
 async function* messagesOf({ filter, ids }: ShareOptions, call: Call) {
   if (ids !== undefined) {
-    const chosen = [...new Set(ids)].toSorted().toReversed();
+    const chosen = await chosenOf(new Set(ids), filter, call);
     for (const id of chosen) {
       const details = await call("messages.get", { id });
       yield { row: rowOf(details), details, total: chosen.length };
     }
     return;
   }
+  for await (const { items, total } of pagesOf(filter, call))
+    for (const { id } of items) {
+      const details = await unlessGone(call("messages.get", { id }));
+      if (details !== null) yield { row: rowOf(details), details, total };
+    }
+}
+
+async function* pagesOf(filter: string, call: Call) {
   for (let cursor: string | null | undefined = undefined; cursor !== null;) {
     const page: AnswerOf<"messages.list"> = await call("messages.list", {
       limit: 1000,
       ...(filter === "" ? {} : { filter }),
       ...(cursor === undefined ? {} : { cursor }),
     });
-    for (const { id } of page.items) {
-      const details = await unlessGone(call("messages.get", { id }));
-      if (details !== null) yield { row: rowOf(details), details, total: page.total };
-    }
+    yield page;
     cursor = page.nextCursor;
   }
+}
+
+/** Those that match, the newest first. */
+async function chosenOf(ids: ReadonlySet<string>, filter: string, call: Call): Promise<string[]> {
+  const chosen = [...ids].toSorted().toReversed();
+  if (filter === "") return chosen;
+  const matching: string[] = [];
+  const oldest = chosen.at(-1) ?? "";
+  for await (const { items } of pagesOf(filter, call)) {
+    matching.push(...items.map(({ id }) => id).filter((id) => ids.has(id)));
+    if (items.some(({ id }) => id <= oldest)) break;
+  }
+  return matching;
 }
 
 /** As it is now: it may have been listed a moment ago. */

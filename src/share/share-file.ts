@@ -4,8 +4,7 @@
  * use it.
  */
 
-import { createHash } from "node:crypto";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
@@ -15,7 +14,6 @@ import type { AnswerOf, CallName, HandlersOf, InputOf } from "../contract/contra
 import { messageSummary, type MessageSummaryAnswer } from "../contract/messages.ts";
 import {
   damaged,
-  embeddedShareId,
   maxShareBytes,
   maxSharedMessages,
   readShare,
@@ -26,6 +24,8 @@ import {
 import { isProblem, problem, type Problem } from "../domain/problem.ts";
 import type { Pipeline } from "../engine/pipeline.ts";
 import { nextTurn, wallClockNow } from "../engine/real-time.ts";
+import { sharePage } from "./share-page.ts";
+import { countedAndPlaced } from "./never-started.ts";
 import { createOthers, perTurn } from "./others.ts";
 import { cleaner, redactedPaths, secretsOf, type Cleaner } from "./without-secrets.ts";
 
@@ -77,6 +77,8 @@ export async function collectShare(options: ShareOptions): Promise<string[] | Pr
   let clean: Cleaner;
   try {
     for (const name of sharedCalls) answers[name] = await call(name, {});
+    const { ingestUrl } = answers["about.get"] as AnswerOf<"about.get">;
+    const count = ingestUrl === "" ? countedAndPlaced(answers) : () => undefined;
     clean = cleaner({
       secrets: secrets
         ? null
@@ -101,6 +103,7 @@ export async function collectShare(options: ShareOptions): Promise<string[] | Pr
       length += both.reduce((sum, line) => sum + line.length, 0);
       if (lines.length === 2 * maxSharedMessages || length > maxShareBytes / 4) break;
       lines.push(...both);
+      count(read);
       if (lines.length % (2 * perTurn) !== 0 && length - lengthOfTurn < charactersPerTurn) continue;
       lengthOfTurn = length;
       const goesOn =
@@ -328,41 +331,6 @@ export function shareApi(file: Uint8Array): Api | Problem {
     metrics: () => "",
     beside: () => undefined,
   };
-}
-
-/**
- * The inspector and the share file in one page that needs no Hookyard and no network. Its policy
- * allows its one script by its digest; the data is base64, so that nothing in it can be markup.
- */
-function sharePage(compressed: Uint8Array, directory: string): string {
-  const index = readFileSync(join(directory, "index.html"), "utf8");
-  const read = (pattern: RegExp): string => {
-    const name = pattern.exec(index)?.[1];
-    if (name === undefined) throw new Error("the inspector's page has no script or no style");
-    return readFileSync(join(directory, name), "utf8");
-  };
-  const script = read(/<script[^>]* src="\.\/([^"]+)"/).replaceAll(/<\/(script)/gi, "<\\/$1");
-  const style = read(/<link rel="stylesheet"[^>]* href="\.\/([^"]+)"/).replaceAll("</", "<\\/");
-  const digest = createHash("sha256").update(script).digest("base64");
-  const policy = `default-src 'none'; script-src 'sha256-${digest}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'`;
-  const data = Buffer.from(compressed).toString("base64");
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Hookyard, shared</title>
-<link rel="icon" href="data:,">
-<style>${style}</style>
-</head>
-<body>
-<div id="root"></div>
-<script type="application/gzip" id="${embeddedShareId}">${data}</script>
-<script type="module">${script}</script>
-</body>
-</html>
-`;
 }
 
 type Written = { file: string; bytes: number; messages: number };

@@ -171,18 +171,18 @@ type Marks = MessageSummaryAnswer["marks"];
 const marksOf = ({ marks }: { marks: readonly (Marks[number] | null)[] }): Marks =>
   marks.filter((mark) => mark !== null);
 
-/** The keys of the filter that parameters ask too. */
-const keyOfParameter = {
-  sourceId: "source",
-  type: "type",
-  state: "state",
-  userId: "user",
-  event: "event",
-  reason: "reason",
-  status: "status",
-  attempts: "attempts",
-  plan: "plan",
-} as const;
+/** Parameters that ask what a key of the filter asks. */
+const parameters = [
+  ["sourceId", "source"],
+  ["type", "type"],
+  ["state", "state"],
+  ["userId", "user"],
+  ["event", "event"],
+  ["reason", "reason"],
+  ["status", "status"],
+  ["attempts", "attempts"],
+  ["plan", "plan"],
+] as const satisfies [keyof ListInput, FilterKey][];
 
 /** The filter and the parameters, on what was recorded: the same ones find the same messages. */
 function testOf(input: ListInput, names: Names): Test | Problem | null {
@@ -204,8 +204,8 @@ function testOf(input: ListInput, names: Names): Test | Problem | null {
     const test = anyOf(keyOf(chip), values);
     return [chip.startsWith("-") ? not(test) : test];
   });
-  for (const [name, key] of Object.entries(keyOfParameter)) {
-    const asked = input[name as keyof typeof keyOfParameter];
+  for (const [name, key] of parameters) {
+    const asked = input[name];
     if (asked === undefined) continue;
     if (filter.values[key] !== undefined) return namedTwice(name);
     tests.push(anyOf(key, [asked].flat()));

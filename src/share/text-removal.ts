@@ -57,7 +57,7 @@ export type Text = (value: string, cuts?: RegExp) => string;
 export const cutsIn = (sentence: string): RegExp =>
   sentence.length < maxText ? /[\uD800-\uDBFF\uFFFD]?…/g : /[\uD800-\uDBFF\uFFFD]?(?:…|$)/g;
 
-export type Removal = {
+type Removal = {
   add(secret: string): void;
   /** Looks once at each place, however many secrets there are. */
   text: Text;

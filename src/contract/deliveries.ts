@@ -43,7 +43,7 @@ const cursor = cursorOf<Place>({
       : `${isoTime(place.at)}/${deliveryIds.format(place.id)}`,
 });
 
-const deliverySummary = z
+export const deliverySummary = z
   .object({
     id,
     messageRowId: idOf(messageIds).describe("The `id` of its message."),
@@ -63,7 +63,7 @@ const deliverySummary = z
   .meta({ id: "DeliverySummary" });
 export type DeliverySummaryAnswer = z.input<typeof deliverySummary>;
 
-const listedDelivery = z
+export const listedDelivery = z
   .object({
     ...deliverySummary.shape,
     type: z.enum(messageTypes).nullable().describe("Of its message, like the next three."),
@@ -75,6 +75,7 @@ const listedDelivery = z
       .describe("Its rounds, each with one attempt: the successful one, else the longest."),
   })
   .meta({ id: "ListedDelivery" });
+export type ListedDeliveryAnswer = z.input<typeof listedDelivery>;
 
 const phase = z.number().optional();
 

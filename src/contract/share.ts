@@ -8,23 +8,13 @@
  */
 
 import { z } from "zod";
-import {
-  chipKeys,
-  durationOf,
-  keyOf,
-  nameTest,
-  numberTest,
-  parseFilter,
-  problemOf,
-  timeOf,
-  wordsOf,
-  type FilterKey,
-} from "../domain/message-filter.ts";
-import { invalid, isProblem, problem, type Problem } from "../domain/problem.ts";
+import { isProblem, problem, type Problem } from "../domain/problem.ts";
 import { checkInput } from "./call.ts";
-import { callNamed, type InputOf } from "./contract.ts";
+import { callNamed, type AnswerOf, type InputOf } from "./contract.ts";
+import { listedDelivery } from "./deliveries.ts";
 import { sentenceOf } from "./issues.ts";
 import { messageDetails, messageSummary, type MessageSummaryAnswer } from "./messages.ts";
+import { createShareLists } from "./share-lists.ts";
 
 const shareHead = z.object({
   hookyard: z.literal("share"),
@@ -124,28 +114,33 @@ export function readShare(text: string): Recorded | Problem {
     rows.push(row);
     lineOf.set(row.id, 2 * place + 1);
   }
-  const namesOf = (): Names => ({
-    now: Date.parse((known["clock.get"] as { now: string }).now),
-    sources: (known["sources.list"] as { items: Names["sources"] }).items,
-    destinations: (known["destinations.list"] as { items: Names["destinations"] }).items,
+  const lists = createShareLists({
+    rows,
+    lineOf: (id) => rest[lineOf.get(id) ?? -1] ?? "",
+    names: () => ({
+      now: Date.parse((known["clock.get"] as { now: string }).now),
+      sources: (known["sources.list"] as AnswerOf<"sources.list">).items,
+      destinations: (known["destinations.list"] as AnswerOf<"destinations.list">).items,
+    }),
   });
+  const page = (
+    body: { items: readonly unknown[] } | Problem,
+    schema: z.ZodType,
+  ): RecordedAnswer => {
+    if (isProblem(body)) return refusal(body);
+    const why = wrong(z.array(schema), body.items);
+    return why === null ? { status: 200, body } : refusal(damaged(why));
+  };
   return {
     head: head.data,
     call(name, input) {
       const asked = callNamed(name);
       const checked = asked === undefined ? input : checkInput(asked, input);
       if (isProblem(checked)) return refusal(checked);
-      if (name === "messages.list") {
-        const body = listed(
-          rows,
-          input as ListInput,
-          namesOf,
-          (id) => rest[lineOf.get(id) ?? -1] ?? "",
-        );
-        if (isProblem(body)) return refusal(body);
-        const why = wrong(z.array(messageSummary), body.items);
-        return why === null ? { status: 200, body } : refusal(damaged(why));
-      }
+      if (name === "messages.list")
+        return page(lists.messages(input as InputOf<"messages.list">), messageSummary);
+      if (name === "deliveries.list")
+        return page(lists.deliveries(input as InputOf<"deliveries.list">), listedDelivery);
       if (name === "messages.get") {
         const { id } = input as { id: string };
         const details = parsed(rest[lineOf.get(id) ?? -1] ?? "");
@@ -191,164 +186,4 @@ function parsed(line: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-type ListInput = InputOf<"messages.list">;
-type Details = { deliveries?: { destinationId?: unknown; attempts?: { webhookId?: unknown }[] }[] };
-/** What is known of a row without its details, which are read when something asks for them. */
-type Shared = { row: MessageSummaryAnswer; text: () => string; details: () => Details };
-type Test = (shared: Shared) => boolean;
-
-/** What names and times in a filter mean in this file. */
-type Names = {
-  now: number;
-  sources: readonly { id: string; name: string }[];
-  destinations: readonly {
-    id: string;
-    name: string;
-    webhooks: readonly { id: string; url: string }[];
-  }[];
-};
-
-function listed(
-  rows: readonly MessageSummaryAnswer[],
-  { filter = "", cursor, limit = 50 }: ListInput,
-  names: () => Names,
-  textOf: (id: string) => string,
-) {
-  const test = filter === "" ? null : testOf(filter, names());
-  if (test !== null && "problem" in test) return test;
-  const found =
-    test === null
-      ? rows
-      : rows.filter((row) => {
-          const text = (): string => textOf(row.id);
-          return test({ row, text, details: (): Details => parsed(text()) ?? {} });
-        });
-  const from = cursor === undefined ? 0 : placeAfter(found, cursor);
-  const items = found.slice(from, from + limit);
-  const more = from + items.length < found.length;
-  return {
-    items,
-    nextCursor: more ? (items.at(-1)?.id ?? null) : null,
-    total: found.length,
-    totalCapped: false,
-  };
-}
-
-/** The newest message is the first, unless somebody made the file by hand. */
-function placeAfter(rows: readonly MessageSummaryAnswer[], cursor: string): number {
-  const own = rows.findIndex(({ id }) => id === cursor);
-  if (own !== -1) return own + 1;
-  const next = rows.findIndex(({ id }) => id < cursor);
-  return next === -1 ? rows.length : next;
-}
-
-type Marks = MessageSummaryAnswer["marks"];
-
-/** Rows are checked when they are listed, and compared before that. */
-const marksOf = ({ marks }: { marks: readonly (Marks[number] | null)[] }): Marks =>
-  marks.filter((mark) => mark !== null);
-
-/** The filter of the pipeline, on what was recorded: the same text finds the same messages. */
-function testOf(text: string, names: Names): Test | Problem {
-  const filter = parseFilter(text);
-  const wrong = problemOf(filter);
-  if (wrong !== null) return invalid(wrong);
-  const tests = chipKeys.flatMap((chip): Test[] => {
-    const values = filter.values[chip];
-    if (values === undefined) return [];
-    const any = values.map((value) => valueTest(keyOf(chip), value, names));
-    return chip.startsWith("-")
-      ? [(shared) => !any.some((test) => test(shared))]
-      : [(shared) => any.some((test) => test(shared))];
-  });
-  const { all, none } = wordsOf(filter.text);
-  const has = (word: string): Test => {
-    const wanted = word.toLowerCase();
-    return (shared) => shared.text().toLowerCase().includes(wanted);
-  };
-  tests.push(...all.map(has));
-  tests.push(
-    ...none.map(has).map(
-      (test): Test =>
-        (shared) =>
-          !test(shared),
-    ),
-  );
-  return (shared) => tests.every((test) => test(shared));
-}
-
-function valueTest(key: FilterKey, value: string, { now, sources, destinations }: Names): Test {
-  switch (key) {
-    case "state":
-    case "type":
-    case "reason":
-      return ({ row }) => row[key] === value;
-    case "event": {
-      const isMeant = nameTest(value);
-      return ({ row }) => typeof row.event === "string" && isMeant(row.event);
-    }
-    case "user":
-      return ({ row }) => row.userId === value || row.anonymousId === value;
-    case "plan":
-      return ({ row }) => (row.plan ?? "none") === value;
-    case "attempts": {
-      const isMeant = numberTest(value);
-      return ({ row }) => isMeant(row.attempts);
-    }
-    case "status": {
-      const wanted = value.toLowerCase();
-      const isMeant = numberTest(wanted);
-      return wanted.startsWith("last=")
-        ? ({ row }) => row.lastStatus !== null && isMeant(row.lastStatus)
-        : ({ row }) => marksOf(row).some(({ status }) => status !== null && isMeant(status));
-    }
-    case "outcome":
-      return ({ row }) => marksOf(row).some(({ outcome }) => outcome === value);
-    case "source": {
-      const ids = idsOf(sources, value, nameTest(value));
-      return ({ row }) => ids.has(row.sourceId);
-    }
-    case "destination": {
-      const ids = idsOf(destinations, value, nameTest(value));
-      return ({ details }) =>
-        (details().deliveries ?? []).some(({ destinationId }) => ids.has(destinationId));
-    }
-    case "webhook": {
-      const urls = destinations.flatMap(({ webhooks }) =>
-        webhooks.map(({ id, url }) => ({ id, name: url })),
-      );
-      const wanted = value.toLowerCase();
-      const ids = idsOf(urls, value, (url) => url.toLowerCase().includes(wanted));
-      return ({ details }) =>
-        (details().deliveries ?? []).some(({ attempts = [] }) =>
-          attempts.some(({ webhookId }) => ids.has(webhookId)),
-        );
-    }
-    case "last": {
-      const from = now - (durationOf(value) ?? 0);
-      return ({ row }) => Date.parse(row.receivedAt) >= from;
-    }
-    case "since": {
-      const from = timeOf(value, now) ?? 0;
-      return ({ row }) => Date.parse(row.receivedAt) >= from;
-    }
-    case "until": {
-      const end = timeOf(value, now) ?? 0;
-      return ({ row }) => Date.parse(row.receivedAt) < end;
-    }
-    // A file does not say which messages came in one request.
-    case "batch":
-      return ({ row }) => row.id === value;
-  }
-}
-
-function idsOf(
-  things: readonly { id: string; name: string }[],
-  value: string,
-  isMeant: (name: string) => boolean,
-): Set<unknown> {
-  const found = things.filter(({ id, name }) => id === value || isMeant(name));
-  return new Set<unknown>([value, ...found.map(({ id }) => id)]);
 }

@@ -40,9 +40,10 @@ export async function shareCommand({ args, root, version }: Invocation): Promise
   const isNamed = args.some((arg) => /^--data(?:=|$)/.test(arg));
   const isElsewhere = Boolean(process.env["HOOKYARD_URL"]) && !isNamed;
   try {
+    const asked = { place, file, filter, redact, secrets, force };
     const written = isElsewhere
-      ? await shareThere({ place, file, filter, redact, secrets, force })
-      : await shareHere({ place, file, filter, redact, secrets, force, root, version });
+      ? await shareThere(asked, process.env)
+      : ((await shareOfRunning(asked)) ?? (await shareHere({ ...asked, root, version })));
     if ("wrong" in written) return say(written.wrong, 1);
     process.stdout.write(`${json ? JSON.stringify(written) : writtenText(written)}\n`);
     return 0;
@@ -64,9 +65,23 @@ type Asked = {
   force: boolean;
 };
 
-/** Of the one that runs at `HOOKYARD_URL`, whose data may be on another machine. */
-async function shareThere({ place, file, force, ...asked }: Asked) {
-  const { call } = await connect(place);
+/**
+ * Of the one that has the data open: it knows its addresses, and what it counted. Null when there is
+ * none, or it writes another share file.
+ */
+async function shareOfRunning(asked: Asked) {
+  try {
+    return await shareThere(asked, {});
+  } catch (error) {
+    if (error instanceof NoHookyard) return null;
+    if (error instanceof CallRefused && error.problem.code === "share_busy") return null;
+    throw error;
+  }
+}
+
+/** Of the one that runs at `HOOKYARD_URL`, whose data may be on another machine; else with the data. */
+async function shareThere({ place, file, force, ...asked }: Asked, environment: NodeJS.ProcessEnv) {
+  const { call } = await connect(place, environment);
   const { base64, messages } = await call("shares.write", { ...asked, as: shareForm(file) });
   return writeShareBytes({ file, force, content: Buffer.from(base64, "base64"), messages });
 }
@@ -75,7 +90,8 @@ async function shareHere({ place, root, version, file, force, ...asked }: Asked 
   const { directory, remove } = makeCopyDirectory();
   try {
     const { backUpData, createApp } = await import("../app.ts");
-    await backUpData({ data: place, to: join(directory, "hookyard.db"), force: false });
+    const to = join(directory, "hookyard.db");
+    await backUpData({ data: place, to, force: false, temporary: directory });
     // Never started: it listens nowhere and sends nothing.
     const app = createApp({
       data: directory,

@@ -105,6 +105,92 @@ describe("a path of what is left out", () => {
     expect(lines).not.toContain("Villa of Ada");
   });
 
+  test("is left out of a sentence that names facts of several messages", async () => {
+    const { call, send, messagesOf } = await startEcho();
+    const order = { event: "Order Completed", where: [{ property: "city", op: "exists" }] };
+    const rule = { all: [{ trait: "city", op: "exists" }, order] };
+    await call("audiences.create", { name: "Buyers", rule, sync: "manual" });
+    const computation = { event: "Order Completed", aggregate: "last", property: "city" };
+    await call("computedTraits.create", { name: "City", computation, sync: "each-event" });
+    const orders = ["First City", "Second City"].map((city) => track("ada", { city }));
+    for (const each of [
+      ...orders,
+      { type: "identify", userId: "ada", traits: { city: "Villa" } },
+    ]) {
+      await send("wk_shop_1", { batch: [each] });
+      await call("pipeline.settle", {});
+    }
+    const { items } = await call<{ items: { id: string }[] }>("audiences.list", {});
+    await call("audiences.sync", { id: items[0]?.id });
+    await call("pipeline.settle", {});
+    const sentencesOf = async (redact: string[]): Promise<unknown[]> =>
+      (await messagesOf({ redact }))
+        .split("\n")
+        .flatMap((line) => (JSON.parse(line) as { cause?: { sentence: string } }).cause ?? [])
+        .map(({ sentence }) => sentence);
+    expect(await sentencesOf([])).toEqual([
+      expect.stringMatching(/^ada entered Buyers at a sync: city is "Villa" and .*"Second City"/),
+      expect.stringContaining('City of ada is "Second City", and was "First City": '),
+      expect.stringContaining('City of ada is "First City": '),
+    ]);
+    expect(await sentencesOf(["properties.city"])).toEqual([
+      "ada entered Buyers at a sync.",
+      'City of ada is "left-out".',
+      expect.stringContaining('City of ada is "left-out": '),
+    ]);
+  });
+
+  test("is left out of what sentences show of a long value", async () => {
+    const { app, call, messagesOf } = await startEcho();
+    const note = `“Ada's diary” ${"of her long days at sea ".repeat(6)}`;
+    const schema = { properties: { properties: { properties: { note: { maxLength: 9 } } } } };
+    const plan = { schemas: [{ type: "TRACK", key: "E", jsonSchema: schema }] };
+    await call("sources.create", { name: "Planned", writeKey: "wk_2", plan });
+    await fetch(`${app.ingestUrl}/v1/track`, {
+      method: "POST",
+      headers: { authorization: `Basic ${btoa("wk_2:")}` },
+      body: JSON.stringify({ userId: "ada", event: "E", properties: { note } }),
+    });
+    await call("pipeline.settle", {});
+    const start = "Ada's diary";
+    expect((await messagesOf({})).match(/Ada's diary/g)?.length).toBeGreaterThan(2);
+    expect(await messagesOf({ redact: ["properties.note"] })).not.toContain(start);
+  });
+
+  test.each([
+    ["userId", { type: "alias", userId: "u_77", previousId: "u_66" }, "u_77"],
+    ["previousId", { type: "alias", userId: "u_77", previousId: "u_66" }, "u_66"],
+    ["groupId", { type: "group", userId: "ada", groupId: "g_55" }, "g_55"],
+    ["name", { type: "page", userId: "ada", name: "p_44" }, "p_44"],
+    ["properties.length", track("ada", { length: "l_33" }), "l_33"],
+  ])("%s is left out of rows and payloads: %j", async (path, message, gone) => {
+    const { call, send, messagesOf } = await startEcho();
+    await send("wk_shop_1", { batch: [message] });
+    await call("pipeline.settle", {});
+    expect(await messagesOf({})).toContain(gone);
+    expect(await messagesOf({ redact: [path] })).not.toContain(gone);
+  });
+
+  test("is left out of a number that a mapping writes in another way", async () => {
+    const { app, call, share } = await startShop();
+    const source = await call<{ id: string }>("sources.create", { name: "A", writeKey: "wk_1" });
+    const data = { m: { "@path": "$.properties.n" } };
+    await call("destinations.create", {
+      name: "Mapped",
+      kind: "webhooks-actions",
+      sourceIds: [source.id],
+      mappings: [{ name: "N", url: "http://127.0.0.1:9", data }],
+    });
+    await fetch(`${app.ingestUrl}/v1/track`, {
+      method: "POST",
+      headers: { authorization: `Basic ${btoa("wk_1:")}` },
+      body: '{"event":"E","userId":"ada","properties":{"n":12345678.0}}',
+    });
+    await call("pipeline.settle", {});
+    expect(await share()).toContain(String.raw`\"m\":12345678`);
+    expect(await share({ redact: ["properties.n"] })).not.toContain("12345678");
+  });
+
   test("is left out of a batch of a mapping that another message was sent in", async () => {
     const { call, share, send } = await startShop();
     const source = await call<{ id: string }>("sources.create", { name: "A", writeKey: "wk_1" });

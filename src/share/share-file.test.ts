@@ -301,6 +301,13 @@ describe("a share file", () => {
     expect(await app.api.call("shares.write", { ids: ["msg_000000009"] })).toMatchObject({
       status: 404,
     });
+    for (const [filter, count] of [["user:ada", 1] as const, ["-user:ada,ben", 0] as const])
+      expect(await app.api.call("shares.write", { ids, filter }), filter).toMatchObject({
+        body: { messages: count },
+      });
+    expect(await app.api.call("shares.write", { ids, filter: "state:lost" })).toMatchObject({
+      status: 400,
+    });
     expect(await app.api.call("shares.write", { filter: "state:lost" })).toMatchObject({
       status: 400,
     });

@@ -4,8 +4,7 @@
  * use it.
  */
 
-import { createHash } from "node:crypto";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
@@ -15,7 +14,6 @@ import type { AnswerOf, CallName, HandlersOf, InputOf } from "../contract/contra
 import { messageSummary, type MessageSummaryAnswer } from "../contract/messages.ts";
 import {
   damaged,
-  embeddedShareId,
   maxShareBytes,
   maxSharedMessages,
   readShare,
@@ -26,10 +24,11 @@ import {
 import { isProblem, problem, type Problem } from "../domain/problem.ts";
 import type { Pipeline } from "../engine/pipeline.ts";
 import { nextTurn, wallClockNow } from "../engine/real-time.ts";
-import { cleaner, redactedPaths, secretsOf, type Cleaner, type Text } from "./without-secrets.ts";
+import { sharePage } from "./share-page.ts";
+import { countedAndPlaced } from "./never-started.ts";
+import { createOthers, perTurn } from "./others.ts";
+import { cleaner, redactedPaths, secretsOf, type Cleaner } from "./without-secrets.ts";
 
-/** So many messages are read before others have their turn: a few milliseconds of work. */
-const perTurn = 10;
 /** Fewer messages when they are large. */
 const charactersPerTurn = 200_000;
 
@@ -78,6 +77,8 @@ export async function collectShare(options: ShareOptions): Promise<string[] | Pr
   let clean: Cleaner;
   try {
     for (const name of sharedCalls) answers[name] = await call(name, {});
+    const { ingestUrl } = answers["about.get"] as AnswerOf<"about.get">;
+    const count = ingestUrl === "" ? countedAndPlaced(answers) : () => undefined;
     clean = cleaner({
       secrets: secrets
         ? null
@@ -90,7 +91,9 @@ export async function collectShare(options: ShareOptions): Promise<string[] | Pr
           }),
       paths,
     });
-    const othersOf = paths.length === 0 ? () => [] : createOthers(clean, call);
+    const rawOf = async (id: string): Promise<unknown> =>
+      (await unlessGone(call("messages.get", { id })))?.raw;
+    const othersOf = paths.length === 0 ? () => [] : createOthers(clean, rawOf);
     for await (const { row, details, total } of messagesOf(options, call)) {
       const read = await unlessGone(withAllBytes(details, call));
       if (read === null) continue;
@@ -100,6 +103,7 @@ export async function collectShare(options: ShareOptions): Promise<string[] | Pr
       length += both.reduce((sum, line) => sum + line.length, 0);
       if (lines.length === 2 * maxSharedMessages || length > maxShareBytes / 4) break;
       lines.push(...both);
+      count(read);
       if (lines.length % (2 * perTurn) !== 0 && length - lengthOfTurn < charactersPerTurn) continue;
       lengthOfTurn = length;
       const goesOn =
@@ -150,25 +154,43 @@ type Call = <Name extends CallName>(name: Name, input: InputOf<Name>) => Promise
 /** The rows with their details, and how many there are. */
 async function* messagesOf({ filter, ids }: ShareOptions, call: Call) {
   if (ids !== undefined) {
-    const chosen = [...new Set(ids)].toSorted().toReversed();
+    const chosen = await chosenOf(new Set(ids), filter, call);
     for (const id of chosen) {
       const details = await call("messages.get", { id });
       yield { row: rowOf(details), details, total: chosen.length };
     }
     return;
   }
+  for await (const { items, total } of pagesOf(filter, call))
+    for (const { id } of items) {
+      const details = await unlessGone(call("messages.get", { id }));
+      if (details !== null) yield { row: rowOf(details), details, total };
+    }
+}
+
+async function* pagesOf(filter: string, call: Call) {
   for (let cursor: string | null | undefined = undefined; cursor !== null;) {
     const page: AnswerOf<"messages.list"> = await call("messages.list", {
       limit: 1000,
       ...(filter === "" ? {} : { filter }),
       ...(cursor === undefined ? {} : { cursor }),
     });
-    for (const { id } of page.items) {
-      const details = await unlessGone(call("messages.get", { id }));
-      if (details !== null) yield { row: rowOf(details), details, total: page.total };
-    }
+    yield page;
     cursor = page.nextCursor;
   }
+}
+
+/** Those that match, the newest first. */
+async function chosenOf(ids: ReadonlySet<string>, filter: string, call: Call): Promise<string[]> {
+  const chosen = [...ids].toSorted().toReversed();
+  if (filter === "") return chosen;
+  const matching: string[] = [];
+  const oldest = chosen.at(-1) ?? "";
+  for await (const { items } of pagesOf(filter, call)) {
+    matching.push(...items.map(({ id }) => id).filter((id) => ids.has(id)));
+    if (items.some(({ id }) => id <= oldest)) break;
+  }
+  return matching;
 }
 
 /** As it is now: it may have been listed a moment ago. */
@@ -185,36 +207,6 @@ async function unlessGone<Answer>(asked: Promise<Answer>): Promise<Answer | null
     if (error instanceof Refused && error.status === 404) return null;
     throw error;
   }
-}
-
-/**
- * What a message tells of others: the sentence of its cause of one, and each batch that a mapping
- * sent of all that are in it.
- */
-function createOthers(clean: Cleaner, call: Call) {
-  const rawOf = async (id: string): Promise<unknown> =>
-    (await unlessGone(call("messages.get", { id })))?.raw;
-  async function ofAll(messages: readonly string[]): Promise<Text> {
-    const { read, text } = clean.ofOthers();
-    for (const [place, id] of messages.entries()) {
-      read(await rawOf(id));
-      if (place % perTurn === perTurn - 1) await nextTurn();
-    }
-    return text;
-  }
-  const ofBatches = new Map<string, Text>();
-  async function ofBatch(id: string, messages: readonly string[]): Promise<Text> {
-    const text = ofBatches.get(id) ?? (await ofAll(messages));
-    ofBatches.set(id, text);
-    return text;
-  }
-  return async ({ cause, deliveries }: AnswerOf<"messages.get">): Promise<Text[]> => {
-    const cited = cause?.messageId ?? null;
-    const others = cited === null ? [] : [await ofAll([cited])];
-    for (const { id, messages } of deliveries)
-      if (messages !== undefined) others.push(await ofBatch(id, messages));
-    return others;
-  };
 }
 
 /** An answer of over 1 MB leaves them out. */
@@ -339,41 +331,6 @@ export function shareApi(file: Uint8Array): Api | Problem {
     metrics: () => "",
     beside: () => undefined,
   };
-}
-
-/**
- * The inspector and the share file in one page that needs no Hookyard and no network. Its policy
- * allows its one script by its digest; the data is base64, so that nothing in it can be markup.
- */
-function sharePage(compressed: Uint8Array, directory: string): string {
-  const index = readFileSync(join(directory, "index.html"), "utf8");
-  const read = (pattern: RegExp): string => {
-    const name = pattern.exec(index)?.[1];
-    if (name === undefined) throw new Error("the inspector's page has no script or no style");
-    return readFileSync(join(directory, name), "utf8");
-  };
-  const script = read(/<script[^>]* src="\.\/([^"]+)"/).replaceAll(/<\/(script)/gi, "<\\/$1");
-  const style = read(/<link rel="stylesheet"[^>]* href="\.\/([^"]+)"/).replaceAll("</", "<\\/");
-  const digest = createHash("sha256").update(script).digest("base64");
-  const policy = `default-src 'none'; script-src 'sha256-${digest}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'`;
-  const data = Buffer.from(compressed).toString("base64");
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Hookyard, shared</title>
-<link rel="icon" href="data:,">
-<style>${style}</style>
-</head>
-<body>
-<div id="root"></div>
-<script type="application/gzip" id="${embeddedShareId}">${data}</script>
-<script type="module">${script}</script>
-</body>
-</html>
-`;
 }
 
 type Written = { file: string; bytes: number; messages: number };

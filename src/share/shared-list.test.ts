@@ -1,4 +1,4 @@
-/** The list of a share file answers as that of the Hookyard that wrote it. */
+/** The lists of a share file answer as those of the Hookyard that wrote it. */
 
 import { expect, test } from "vitest";
 import type { Api } from "../api/api.ts";
@@ -40,6 +40,14 @@ const filters = [
   "pro",
   "-pro",
   'pro -"ada"',
+  "Shop",
+  "deliveries",
+  "-queued",
+  "waiting",
+  "http_error",
+  "503",
+  '"\\"plan\\":\\"pro\\""',
+  "context",
   "older:1h",
   "status:(",
   "state:lost",
@@ -54,6 +62,35 @@ const inputs = [
   { cursor: "msg_000000003" },
   { cursor: "msg_000000009" },
   { nonsense: 1 },
+  { sourceId: "src_000000001" },
+  { sourceId: ["src_000000001", "src_000000002"], state: "filtered" },
+  { sourceId: "Shop" },
+  { state: ["waiting", "filtered"] },
+  { type: "page" },
+  { userId: "ada" },
+  { userId: ["v", "eve"] },
+  { event: "order*" },
+  { reason: "suppressed" },
+  { status: "5xx" },
+  { attempts: ">0", filter: "user:ada" },
+  { plan: "none" },
+  { search: "pro" },
+  { search: "Order Completed" },
+  { search: "pro", filter: "state:waiting" },
+  { search: "pro", filter: "ada" },
+  { userId: "ada", filter: "user:ben" },
+];
+const deliveryInputs = [
+  {},
+  { limit: 1 },
+  { limit: 1, cursor: "dlv_000000003" },
+  { state: "waiting" },
+  { state: "delivered" },
+  { destinationId: "dst_000000001" },
+  { destinationId: "dst_000000002", state: "failed" },
+  { order: "due" },
+  { order: "due", state: "waiting" },
+  { order: "due", state: "waiting", limit: 2 },
 ];
 
 test("the same filters, pages and mistakes give the same messages", async () => {
@@ -68,7 +105,11 @@ test("the same filters, pages and mistakes give the same messages", async () => 
     steps: [{ do: "answer", status: 503 }],
   });
   const webhooks = [{ url }];
-  await call("destinations.create", { name: "Down", sourceIds: [shop.id], webhooks });
+  await call("destinations.create", {
+    name: "Down",
+    sourceIds: [shop.id],
+    webhooks,
+  });
   await send("wk_shop_1", { batch: [track("ada", { plan: "pro" }), track("ben")] });
   await send("wk_app_1", {
     batch: [track("ada"), { type: "page", anonymousId: "v", name: "Home" }],
@@ -86,4 +127,14 @@ test("the same filters, pages and mistakes give the same messages", async () => 
   };
   for (const input of [...filters.map((filter) => ({ filter })), ...inputs])
     expect(await found(shared, input), JSON.stringify(input)).toEqual(await found(app.api, input));
+  for (const input of deliveryInputs)
+    expect(await shared.call("deliveries.list", input), JSON.stringify(input)).toEqual(
+      await app.api.call("deliveries.list", input),
+    );
+  const due = { order: "due", state: "waiting", limit: 1 };
+  const { body } = await shared.call("deliveries.list", due);
+  const next = { ...due, cursor: (body as { nextCursor: string }).nextCursor };
+  expect(await shared.call("deliveries.list", next)).toEqual(
+    await app.api.call("deliveries.list", next),
+  );
 });

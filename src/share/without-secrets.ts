@@ -16,6 +16,14 @@ import type { Destination, SimulatedClient, Source } from "../domain/configurati
 import { parseMemberPath } from "../domain/member-path.ts";
 import { invalid, type Problem } from "../domain/problem.ts";
 import { isWrittenNumber, parseAsWritten } from "../domain/written-json.ts";
+import {
+  createRemoval,
+  cutsIn,
+  shortest,
+  shortestRedacted,
+  withoutSecrets,
+  type Text,
+} from "./text-removal.ts";
 
 type Known = {
   sources: readonly Pick<Source, "writeKey">[];
@@ -29,11 +37,8 @@ type Known = {
   dataDir: string | null;
 };
 
-/** A shorter one is a part of many words. */
-const shortest = 4;
 /** Of what only one message has. `theme=light` in a cookie does not hide the word. */
 const shortestLearned = 8;
-const shortestRedacted = 6;
 
 /** What the configuration knows to be secret. */
 export function secretsOf({ sources, destinations, clients, endpoints, dataDir }: Known): string[] {
@@ -109,104 +114,6 @@ function decoded(text: string): string {
   }
 }
 
-/** Every way in which programs write a text into another one. */
-function spellings(secret: string): string[] {
-  const bytes = Buffer.from(secret);
-  const hex = bytes.toString("hex");
-  const json = (text: string): string => JSON.stringify(text).slice(1, -1);
-  const ascii = (text: string): string =>
-    text.replaceAll(
-      /[^\x20-\x7e]/g,
-      (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
-    );
-  const lower = (text: string): string =>
-    text.replaceAll(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
-  const percent = encodeURIComponent(secret);
-  const form = new URLSearchParams({ a: secret }).toString().slice(2);
-  const html = secret.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-  const inJson = [json(secret), ascii(json(secret)), ascii(json(secret)).replaceAll("/", "\\/")];
-  return [
-    secret,
-    ...inJson,
-    ...inJson.map(json),
-    ...[percent, form, encodeURIComponent(percent)].flatMap((each) => [each, lower(each)]),
-    html,
-    html.replaceAll('"', "&quot;").replaceAll("'", "&#39;"),
-    hex,
-    hex.toUpperCase(),
-    ...["", ":"].map((end) => Buffer.from(`${secret}${end}`).toString("base64")),
-    ...[0, 1, 2].flatMap((offset) => withinBase64(bytes, offset)),
-  ];
-}
-
-/** What is the same in the base64 of every text that has the secret at this offset. */
-function withinBase64(secret: Buffer, offset: number): string[] {
-  const text = Buffer.concat([Buffer.alloc(offset), secret]).toString("base64url");
-  const own = text.slice(
-    Math.ceil((offset * 8) / 6),
-    Math.floor(((offset + secret.length) * 8) / 6),
-  );
-  return own.length < 6 ? [] : [own, own.replaceAll("-", "+").replaceAll("_", "/")];
-}
-
-export type Text = (value: string) => string;
-
-type Removal = {
-  add(secret: string): void;
-  /** Looks once at each place, however many secrets there are. */
-  text: Text;
-};
-
-function withoutSecrets(secrets: readonly string[]): Text {
-  if (secrets.length === 0) return (value) => value;
-  const { add, text } = createRemoval(secrets.length > 8);
-  for (const secret of new Set(secrets)) add(secret);
-  return text;
-}
-
-function createRemoval(isLarge: boolean): Removal {
-  /** By the first characters: the texts of each length, the longest first. */
-  const byStart = new Map<string, { length: number; texts: Set<string> }[]>();
-  const isStart = new Uint8Array(isLarge ? 65_536 : 2048);
-  const mask = isStart.length - 1;
-  const startAt = (value: string, at: number): number =>
-    ((value.charCodeAt(at) * 31 + value.charCodeAt(at + 1)) * 31 + value.charCodeAt(at + 2)) & mask;
-  function add(secret: string): void {
-    for (const text of spellings(secret)) {
-      const { length } = text;
-      if (length < shortest) continue;
-      const start = text.slice(0, shortest);
-      isStart[startAt(text, 0)] = 1;
-      const group = byStart.get(start) ?? [];
-      const same = group.find((each) => each.length === length);
-      if (same !== undefined) same.texts.add(text);
-      else {
-        group.push({ length, texts: new Set([text]) });
-        byStart.set(
-          start,
-          group.sort((a, b) => b.length - a.length),
-        );
-      }
-    }
-  }
-  function text(value: string): string {
-    let clean = "";
-    let from = 0;
-    for (let at = 0; at + shortest <= value.length; at += 1) {
-      if (isStart[startAt(value, at)] === 0) continue;
-      const found = byStart
-        .get(value.slice(at, at + shortest))
-        ?.find(({ length, texts }) => texts.has(value.slice(at, at + length)));
-      if (found === undefined) continue;
-      clean += value.slice(from, at) + leftOut;
-      from = at + found.length;
-      at = from - 1;
-    }
-    return from === 0 ? value : clean + value.slice(from);
-  }
-  return { add, text };
-}
-
 type Message = {
   raw: unknown;
   request: { path: string; headers: [string, string][] };
@@ -245,15 +152,22 @@ export function redactedPaths(paths: readonly string[]): string[][] | Problem {
   return parsed;
 }
 
+/** What the payload of an alias calls them. */
+const sentNames: Record<string, string> = { userId: "User ID", previousId: "Previous ID" };
+
 export function cleaner({
   secrets,
-  paths: split,
+  paths,
 }: {
   /** Null: they are asked for. */
   secrets: readonly string[] | null;
   paths: readonly string[][];
 }): Cleaner {
   const known = withoutSecrets(secrets ?? []);
+  const split = paths.flatMap((path) => {
+    const sent = path.length === 1 ? sentNames[path[0] ?? ""] : undefined;
+    return sent === undefined ? [path] : [path, [sent]];
+  });
   const redactedIn = (bodies: readonly unknown[]): string[] => {
     const found = bodies.flatMap((body) =>
       typeof body === "string" ? textsAt(parsedJson(body), split) : [],
@@ -292,7 +206,7 @@ export function cleaner({
     message(row, details, others) {
       const learned = learnedIn(details);
       const all = [known, ...(learned.length === 0 ? [] : [withoutSecrets(learned)]), ...others];
-      const text: Text = (value) => all.reduce((rest, without) => without(rest), value);
+      const text: Text = (value, cuts) => all.reduce((rest, without) => without(rest, cuts), value);
       const how = { text, paths: split, hidesNames };
       const raw = split.length > 0 && !isJson(details.raw) ? leftOut : details.raw;
       return [
@@ -346,7 +260,7 @@ function clean(value: unknown, name: string, how: How): unknown {
     if (bodies.has(name)) return text(redacted(value, paths));
     if (hidesNames && urls.has(name)) return text(urlWithoutCredentials(value));
     if (hidesNames && heads.has(name)) return text(headWithoutCredentials(value));
-    const cleaned = text(value);
+    const cleaned = text(value, cutsIn(value));
     if (cleaned !== value) how.changed = true;
     return cleaned;
   }
@@ -422,7 +336,7 @@ function leaveOut(value: unknown, [name, ...rest]: readonly string[]): boolean {
   if (name === undefined || !hasMembers(value)) return false;
   const inElements =
     Array.isArray(value) && value.map((each) => leaveOut(each, [name, ...rest])).some(Boolean);
-  if (!Object.hasOwn(value, name) || name === "length") return inElements;
+  if (!Object.hasOwn(value, name) || (Array.isArray(value) && name === "length")) return inElements;
   if (rest.length > 0) return leaveOut(value[name], rest) || inElements;
   value[name] = leftOut;
   return true;
@@ -442,20 +356,24 @@ function textsAt(value: unknown, paths: readonly string[][]): string[] {
   return paths.flatMap((path) => at(value, path)).filter((each) => each.length >= shortestRedacted);
 }
 
-/** Its texts and numbers, as they are written. */
+/** Its texts and numbers, as they are written, and as a mapping writes them. */
 function valuesIn(value: unknown): string[] {
   if (typeof value === "string") return [value];
-  if (isWrittenNumber(value)) return [value.rawJSON];
+  if (isWrittenNumber(value)) return [value.rawJSON, String(Number(value.rawJSON))];
   return hasMembers(value) ? Object.values(value).flatMap(valuesIn) : [];
 }
 
 /** `userId` is also a member of the row. */
 function withoutMembers(value: unknown, paths: readonly string[][]): unknown {
   const members = value as Record<string, unknown>;
-  for (const [name = "", ...rest] of paths)
+  for (const [path = "", ...rest] of paths) {
+    const name = path === shownAsEvent[String(members["type"])] ? "event" : path;
     if (rest.length === 0 && shownMembers.has(name) && typeof members[name] === "string")
       members[name] = leftOut;
+  }
   return members;
 }
 
 const shownMembers = new Set(["userId", "anonymousId", "event", "messageId", "traits"]);
+/** By type: the member that lists show in place of an event. */
+const shownAsEvent: Record<string, string> = { page: "name", screen: "name", group: "groupId" };

@@ -26,16 +26,19 @@ export async function backUpData({
   data,
   to,
   force,
+  temporary,
 }: {
   data: string;
   to: string;
   force: boolean;
+  /** Where the data is copied to if it has to be; the system's directory when left out. */
+  temporary?: string;
 }): Promise<Backup> {
   const target = resolve(to);
   refuseTarget(data, target, force);
   const part = `${target}.part-${process.pid}`;
   try {
-    await copy(data, part);
+    await copy(data, part, temporary);
     const messages = verify(part);
     if (force) renameSync(part, target);
     else putWithoutReplacing(part, target);
@@ -83,12 +86,12 @@ function refuseTarget(data: string, target: string, force: boolean): void {
   if (!force) throw new OpenError(`${target} already exists. --force replaces it.`);
 }
 
-async function copy(data: string, part: string): Promise<void> {
+async function copy(data: string, part: string, temporary?: string): Promise<void> {
   const file = join(data, dataFileName);
   const marker = readMarker(data);
   checkDataFile(file, data, marker);
   createPrivateFile(part);
-  const { db, close } = openForReading(data);
+  const { db, close } = openForReading(data, temporary);
   try {
     refuseUnfit(db, { file, data, marker });
     // All pages in one step: a copy in several begins again whenever the Hookyard that runs has

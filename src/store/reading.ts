@@ -18,14 +18,17 @@ const timeout = 5_000;
 
 type Reading = { db: Db; file: string; close(): void };
 
-/** Throws what SQLite throws, or an `OpenError` when there is no room for a copy. */
-export function openForReading(data: string): Reading {
+/**
+ * Throws what SQLite throws, or an `OpenError` when there is no room for a copy, which is made in
+ * `temporary`.
+ */
+export function openForReading(data: string, temporary = tmpdir()): Reading {
   const file = join(data, dataFileName);
   if (existsSync(logOf(file)) && existsSync(`${file}-shm`)) {
     const db = new Database(file, { readonly: true, timeout });
     return { db, file, close: () => void db.close() };
   }
-  const copies = makeDirectory();
+  const copies = makeDirectory(temporary);
   try {
     const copy = join(copies, dataFileName);
     for (const [from, to] of [
@@ -48,9 +51,9 @@ export function openForReading(data: string): Reading {
 /** Of the disk of the copy; other errors may be those of the data. */
 const noRoom: ReadonlySet<string | undefined> = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 
-function makeDirectory(): string {
+function makeDirectory(within: string): string {
   try {
-    return mkdtempSync(join(tmpdir(), "hookyard-reading-"));
+    return mkdtempSync(join(within, "hookyard-reading-"));
   } catch (error) {
     throw notCopied(error);
   }

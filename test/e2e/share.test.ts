@@ -11,6 +11,7 @@ import { flowPage } from "./pages/flow.ts";
 import { framePage } from "./pages/frame.ts";
 import { livePage } from "./pages/live.ts";
 import { palettePage } from "./pages/palette.ts";
+import { sourcesPage } from "./pages/sources.ts";
 import { seriousFindings } from "./support/axe.ts";
 import { test } from "./support/inspector-test.ts";
 import type { RunningInspector } from "./support/running-inspector.ts";
@@ -99,6 +100,27 @@ describe("a share file", () => {
     await page.keyboard.press("l");
     await flowPage(page).rows.first().waitFor();
     expect(wrong).toEqual([]);
+  });
+
+  test("of data that no Hookyard had open shows the sources, without an address to send to", async ({
+    browser,
+    inspector,
+  }) => {
+    await failing(inspector);
+    const lines = await shareOf(inspector);
+    const answers = JSON.parse(lines[1] ?? "") as { "about.get": object };
+    Object.assign(answers["about.get"], { ingestUrl: "", endpointsUrl: "", endpointsTlsUrl: "" });
+    const file = join(directory(), "closed.html");
+    const bytes = await shareBytes(lines.with(1, JSON.stringify(answers)), "html", pages);
+    writeFileSync(file, bytes);
+    const page = await browser.newPage();
+    onTestFinished(() => page.close());
+    await page.goto(pathToFileURL(file).href);
+    await livePage(page).rows.first().waitFor();
+    await framePage(page).viewLink("Sources").click();
+    await sourcesPage(page).writeKey.waitFor();
+    expect(await page.getByText("This view failed").count()).toBe(0);
+    expect(await page.getByText("Point a client here").count()).toBe(0);
   });
 
   test("is exported by the palette and the menus: which messages, as what, and what is left out", async ({

@@ -278,9 +278,12 @@ test("members that the plan does not name are recorded or dropped, those that fi
   expect(violated(plan("record"), traits)).toEqual(["traits.other is not in the plan"]);
   for (const keyword of ["$ref", "allOf", "anyOf", "oneOf", "if"]) {
     const value = keyword === "$ref" ? "#/definitions/a" : keyword === "if" ? {} : [{}];
-    const schema = { properties: { properties: { [keyword]: value } }, definitions: { a: {} } };
-    const open = planOf([["track", "Bought", schema]], { unplannedProperties: "drop" } as never);
-    expect(violated(open, bought(properties)), keyword).toEqual([]);
+    const part = { [keyword]: value };
+    for (const place of [part, { properties: { properties: part } }]) {
+      const schema = { ...place, definitions: { a: {} } };
+      const open = planOf([["track", "Bought", schema]], { unplannedProperties: "drop" } as never);
+      expect(violated(open, bought(properties)), keyword).toEqual([]);
+    }
   }
   const none = message("track", "Bought", { properties: "text" });
   expect(violated(plan("record"), none)).toEqual([]);

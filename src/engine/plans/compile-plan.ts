@@ -248,11 +248,15 @@ function below(value: Json): Json {
   return isObject(value) ? cleaned(value) : value;
 }
 
+/** Other schemas may name members of it. */
+const isOpen = (schema: JsonObject): boolean =>
+  ["$ref", "allOf", "anyOf", "oneOf", "if"].some((keyword) => keyword in schema);
+
 function plannedBy({ type, schema }: PlanRule): Planned {
+  if (isOpen(schema)) return null;
   const members = isObject(schema["properties"]) ? schema["properties"] : {};
   const member = members[type === "identify" || type === "group" ? "traits" : "properties"] ?? {};
-  if (!isObject(member)) return null;
-  if (["$ref", "allOf", "anyOf", "oneOf", "if"].some((keyword) => keyword in member)) return null;
+  if (!isObject(member) || isOpen(member)) return null;
   const { properties, patternProperties } = member;
   const patterns = isObject(patternProperties) ? Object.keys(patternProperties).map(regExp) : [];
   return {

@@ -9,7 +9,7 @@ import type { PlanViolation } from "../route/decision.ts";
 /** Nobody reads more of one message. */
 export const maxViolations = 20;
 
-const maxText = 300;
+export const maxText = 300;
 
 type Found = {
   violation: PlanViolation;

@@ -28,20 +28,25 @@ export const callTypes = ["identify", "track", "page", "screen", "group", "alias
 const callMembers = ["userId", "anonymousId", "messageId", "groupId", "previousId"];
 const plainName = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, "");
 
+/** The members that a message lacks and has in another spelling, which ingest does not read. */
+export function misspelledMembers(message: object): [name: string, meant: string][] {
+  return Object.keys(message).flatMap((name): [string, string][] => {
+    const plain = plainName(name);
+    const meant = callMembers.find((known) => plainName(known) === plain);
+    return meant === undefined || Object.hasOwn(message, meant) ? [] : [[name, meant]];
+  });
+}
+
 /** Members beside the type are sent unchanged, also invalid ones: ingest reports those. */
 const message = z
   .looseObject({ type: oneOf(callTypes) }, { error: "a message: a mapping with a type" })
   .superRefine((given, context) => {
-    for (const name of Object.keys(given)) {
-      const plain = plainName(name);
-      const meant = callMembers.find((known) => plainName(known) === plain);
-      if (meant !== undefined && meant !== name)
-        context.addIssue({
-          code: "custom",
-          path: [name],
-          message: `${name} is unknown. Did you mean ${meant}? A post step sends any body.`,
-        });
-    }
+    for (const [name, meant] of misspelledMembers(given))
+      context.addIssue({
+        code: "custom",
+        path: [name],
+        message: `${name} is unknown. Did you mean ${meant}? A post step sends any body.`,
+      });
   })
   .meta({ id: "ScenarioMessage" });
 

@@ -356,6 +356,24 @@ steps:
     expect(text).toContain("[ m_1, m_2 ], destination: Ledger }, count: 1, state: delivered");
   });
 
+  test("sends messages with other members as they came", async () => {
+    const source = await call("sources.create", { name: "Shop", writeKey: "key-shop" });
+    const { url } = await call("endpoints.create", { name: "R", steps: [{ do: "answer" }] });
+    await call("destinations.create", { name: "D", sourceIds: [source.id], webhooks: [{ url }] });
+    const order = { event: "Bought", userId: "u_1" };
+    await send("/v1/track", { ...order, messageId: "m_1", user_id: 7 });
+    await send("/v1/track", { ...order, messageId: "m_2", anonymous_id: "a_1" });
+    await send("/v1/batch", {
+      batch: [
+        { type: "track", ...order, messageId: "m_3", AnonymousId: "a_1" },
+        { type: "track", user_id: "u_1", messageId: "m_4" },
+      ],
+    });
+    const { text, notes } = await recorded();
+    expect(notes).toEqual([]);
+    expect(text.match(/- (?:send|post): /g)).toEqual(["- send: ", "- post: ", "- post: "]);
+  });
+
   test("of too much is refused before it is written", async () => {
     await call("sources.create", { name: "Shop", writeKey: "key-shop" });
     for (let number = 0; number < 20; number += 1)

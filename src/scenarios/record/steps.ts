@@ -6,11 +6,10 @@ import type { DeliveryDetailsAnswer } from "../../contract/deliveries.ts";
 import type { MessageDetailsAnswer } from "../../contract/messages.ts";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import { formatDuration } from "../file/duration.ts";
-import { callTypes, type ScenarioInput } from "../file/scenario-schema.ts";
+import { callTypes, misspelledMembers, type ScenarioInput } from "../file/scenario-schema.ts";
 import type { RecordedSetup } from "./setup.ts";
 
 type Step = ScenarioInput["steps"][number];
-type Sent = Extract<Step, { send: unknown }>;
 type CallType = (typeof callTypes)[number];
 type Message = JsonObject & { type: CallType };
 type Event = { at: number; step: Step };
@@ -93,14 +92,27 @@ function sending(request: readonly MessageDetailsAnswer[], setup: RecordedSetup)
   const isBatch = /\/(batch|import|b)\/*(\?|$)/.test(first.request.path);
   const rejected = request.filter(({ state }) => state === "rejected").length;
   const explained = setup.isExplaining(first.sourceId) ? rejected : 0;
-  const step: Sent = {
-    send: isBatch || messages.length > 1 ? messages : (messages[0] ?? []),
+  const sent = isBatch || messages.length > 1 ? messages : (messages[0] ?? []);
+  const isPosted = messages.some((message) => misspelledMembers(message).length > 0);
+  const step: Step = {
+    ...(isPosted ? posted(sent) : { send: sent }),
     ...(Object.keys(setup.file.sources ?? {}).length > 1
       ? { from: setup.source(first.sourceId) }
       : {}),
-    ...(explained === 0 ? {} : isBatch ? { rejected: explained } : { answers: 400 }),
+    ...(explained === 0 || (isPosted && isBatch)
+      ? {}
+      : isBatch
+        ? { rejected: explained }
+        : { answers: 400 }),
   };
   return { at: Date.parse(first.receivedAt), step };
+}
+
+/** A send step refuses other spellings of its members. */
+function posted(sent: Message | Message[]): { post: string; call?: CallType } {
+  if (Array.isArray(sent)) return { post: JSON.stringify({ batch: sent }) };
+  const { type, ...members } = sent;
+  return { post: JSON.stringify(members), call: type };
 }
 
 type RecordedDelivery = {

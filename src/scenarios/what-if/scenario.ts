@@ -14,7 +14,7 @@ import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import { plannedRounds } from "../../domain/retry.ts";
 import { isSettled } from "../../domain/states.ts";
 import { formatDuration } from "../file/duration.ts";
-import { callTypes, type ScenarioInput } from "../file/scenario-schema.ts";
+import { callTypes, misspelledMembers, type ScenarioInput } from "../file/scenario-schema.ts";
 import { certificateOf, didOf, type Did } from "../record/programs.ts";
 import { fileRetryProfile } from "../run/drafts.ts";
 
@@ -327,7 +327,10 @@ function sending(
       payload[member] === undefined ? [] : [[member, payload[member]]],
     ),
   );
-  return [{ send: { type: call, ...members, messageId, ...filled } }];
+  const sent = { ...members, messageId, ...filled };
+  return misspelledMembers(sent).length === 0
+    ? [{ send: { type: call, ...sent } }]
+    : [{ post: JSON.stringify(sent), call }];
 }
 
 function objectOf(bytes: MessageDetailsAnswer["raw"]): JsonObject {

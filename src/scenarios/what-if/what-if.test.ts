@@ -40,9 +40,9 @@ async function destinationAt(
   return { source, destination };
 }
 
-async function send(event: string, properties = {}): Promise<void> {
+async function send(event: string, properties = {}, members = {}): Promise<void> {
   const authorization = `Basic ${Buffer.from("key-shop:").toString("base64")}`;
-  const body = JSON.stringify({ event, userId: "u_1", messageId: event, properties });
+  const body = JSON.stringify({ event, userId: "u_1", messageId: event, properties, ...members });
   await fetch(`${own.ingestUrl}/v1/track`, {
     method: "POST",
     headers: { authorization, "user-agent": "analytics-python/2.3.4" },
@@ -384,6 +384,19 @@ describe("what if an attempt had been answered differently", () => {
     await expectAnswer();
     await call("destinations.delete", { id });
     await expectAnswer();
+  });
+
+  test.each([
+    ["send", { user_id: 7, UserId: "x" }],
+    ["post", { anonymous_id: "a_1" }],
+  ])("of a message with other members, in a %s step: %j", async (verb, members) => {
+    await destinationAt({ billing: [{ do: "answer", status: 503 }, { do: "answer" }] });
+    await send("A", {}, members);
+    await call("clock.advance", { to: "idle" });
+    const answer = await ask(await messageOf("A"), 1, { status: 200 });
+    expect(results(answer.asItWas)).toEqual(["1 billing 503", "2 billing 200"]);
+    expect(results(answer.whatIf)).toEqual(["1 billing 200"]);
+    expect(answer.text).toContain(`- ${verb}:`);
   });
 
   test("is answered for four callers at once, because each takes a pipeline of its own", async () => {

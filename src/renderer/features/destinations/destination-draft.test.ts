@@ -163,8 +163,22 @@ describe("a destination being set up", () => {
     expect(mappingInput(mappingDraftOf(mapping))).toEqual(input);
     const whole = mappingDraftOf({ ...mapping, headers: { "@path": "$.a" }, data: { a: 1 } });
     expect(switchedData(switchedData(whole.data)!)).toEqual([["a", "1"]]);
+    expect(mappingInput(mappingDraftOf({ ...mapping, data: null })).data).toBeNull();
     expect(whole.headers).toMatch("@path");
     expect(mappingInput({ ...whole, data: [] }).data).toEqual({ "@path": "$." });
+  });
+
+  test("fields are not switched to JSON while one would be lost", () => {
+    expect(switchedData([["a", "$.a"]])).toBe(JSON.stringify({ a: { "@path": "$.a" } }, null, 2));
+    const lost: [string, string][] = [
+      ["b", "not json"],
+      ["", "$.b"],
+      ["a", "$.b"],
+    ];
+    for (const row of lost) expect(switchedData([["a", "$.a"], row])).toBeNull();
+    const untouched: [string, string] = ["", ""];
+    expect(switchedData([["a", "1"], untouched])).toBe(JSON.stringify({ a: 1 }, null, 2));
+    expect(switchedData([untouched])).toBe(JSON.stringify({ "@path": "$." }, null, 2));
   });
 
   test("what is wrong with a mapping is said at its part, and a half typed row is a change", () => {

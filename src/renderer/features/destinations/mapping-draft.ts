@@ -109,16 +109,23 @@ function pairsOf(value: unknown, other: Other): [string, string][] | null {
   return entries.map(([key, each]) => [key, textOf(each, other)]);
 }
 
-/** The same as JSON, or as fields. Null when it has no fields or is no JSON. */
+/** The same as JSON, or as fields. Null when it has no fields, is no JSON, or a field is wrong. */
 export function switchedData(data: Pairs): Pairs | null {
-  if (typeof data !== "string") return jsonText(data.length === 0 ? wholeEvent : valueOf(data));
+  if (typeof data !== "string") {
+    const rows = data.filter(([key, text]) => key !== "" || text !== "");
+    if (pairProblems(rows, "value").some((problem) => problem !== null)) return null;
+    return jsonText(rows.length === 0 ? wholeEvent : valueOf(rows));
+  }
   const value = jsonOf(data);
   if (JSON.stringify(value) === JSON.stringify(wholeEvent)) return [];
   return pairsOf(value, "value");
 }
 
 function valueOf(pairs: Pairs, other: Other = "value"): unknown {
-  if (typeof pairs === "string") return jsonOf(pairs) ?? {};
+  if (typeof pairs === "string") {
+    const value = jsonOf(pairs);
+    return value === undefined ? {} : value;
+  }
   const members: [string, unknown][] = [];
   for (const [key, text] of pairs) {
     const reading = readText(text, other);

@@ -67,7 +67,13 @@ export function DataFields({
           results={membersOf(body)}
           onChange={onChange}
           placeholder="$.properties.total"
-          note={pairs.length === 0 ? "Without a field, the whole message is sent." : null}
+          note={
+            pairs.length === 0
+              ? "Without a field, the whole message is sent."
+              : switched === null
+                ? "Correct the fields before you write the data as JSON."
+                : null
+          }
         />
       )}
     </>

@@ -223,7 +223,8 @@ function ClientSnippetPane({ source }: { source: AnswerOf<"sources.get"> | undef
   const isOfThis = chosen?.of === undefined || chosen.of === id;
   const kind = (isOfThis ? chosen?.kind : undefined) ?? recognised ?? "cURL";
   const kinds = new Set<ClientSnippetKind>([...usualSnippetKinds, recognised ?? "cURL"]);
-  if (about === undefined) return <section className="pane" />;
+  // A share file of data that no Hookyard had open has no address.
+  if (about === undefined || about.ingestUrl === "") return <section className="pane" />;
   const { ingestUrl } = about;
   const snippet = clientSnippet(kind, { ingestUrl, writeKey: source?.writeKey ?? exampleKey });
   return (

@@ -227,6 +227,16 @@ describe("what goes wrong on the way", () => {
     },
   );
 
+  test("an array with a hole is sent and handed over with null there", async () => {
+    const { server, client, errors } = await start({}, [{ status: 400 }]);
+    const list: number[] = [];
+    list[1] = 2;
+    client.track({ userId: "u", event: "e", properties: { list } });
+    await client.close();
+    expect(server.received[0]?.messages).toMatchObject([{ properties: { list: [null, 2] } }]);
+    expect(errors[0]?.messages).toMatchObject([{ properties: { list: [null, 2] } }]);
+  });
+
   test("a redirect is not followed, which would lose the batch", async () => {
     const { server, client, track, errors } = await start({ size: 1 }, [
       { status: 302, headers: { Location: "/" } },

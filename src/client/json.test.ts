@@ -13,6 +13,7 @@ const cases: [unknown, string | undefined][] = [
   [{ "<k>": 1 }, String.raw`{"\u003ck\u003e":1}`],
   [{ "🙂": 1, "\uff5e": 2 }, '{"\uff5e":2,"🙂":1}'],
   [[undefined, () => 1, Number.NaN, null], "[null,null,null,null]"],
+  [Object.assign([], { 1: 1 }), "[null,1]"],
   [{ gone: undefined, none: null }, '{"none":null}'],
   [12_345_678_901_234_567_890n, "12345678901234567890"],
   [[1e21, 1e-7, 0.000001, 1.5, -3], "[1e+21,1e-7,0.000001,1.5,-3]"],

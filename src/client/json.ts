@@ -37,7 +37,7 @@ function encodeObject(value: object, depth: number): string | undefined {
     if (instead !== value) return encodeJson(instead, depth + 1);
   }
   if (Array.isArray(value))
-    return `[${value.map((item) => encodeJson(item, depth + 1) ?? "null").join(",")}]`;
+    return `[${Array.from(value, (item) => encodeJson(item, depth + 1) ?? "null").join(",")}]`;
   let members = "";
   for (const name of sortedNames(value)) {
     const encoded = encodeJson((value as Record<string, unknown>)[name], depth + 1);

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { parseAsWritten } from "../domain/written-json.ts";
 import { deepest, encodeJson, TooDeepError } from "./json.ts";
 import { anyCharacter } from "../../test/support/any-character.ts";
 
@@ -16,6 +17,7 @@ const cases: [unknown, string | undefined][] = [
   [Object.assign([], { 1: 1 }), "[null,1]"],
   [{ gone: undefined, none: null }, '{"none":null}'],
   [12_345_678_901_234_567_890n, "12345678901234567890"],
+  [parseAsWritten("[1.10]"), "[1.10]"],
   [[1e21, 1e-7, 0.000001, 1.5, -3], "[1e+21,1e-7,0.000001,1.5,-3]"],
   [new Date(0), '"1970-01-01T00:00:00.000Z"'],
   [undefined, undefined],

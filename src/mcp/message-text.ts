@@ -183,9 +183,11 @@ function explainDelivery(
   known: Known,
 ): void {
   const { id, state, reason, destinationId, attempts, nextAttemptAt } = delivery;
+  const destination = known.destinations.find((one) => one.id === destinationId);
+  const isPaused = destination?.enabled === false && (state === "queued" || state === "waiting");
   const rounds = `${delivery.rounds} ${delivery.rounds === 1 ? "round" : "rounds"}`;
   answer.say(
-    `Delivery ${id} to ${destinationId}: ${state}${reason === null ? "" : ` (${reason})`}, ${rounds}${nextAttemptAt === null ? "" : `, next round ${nextAttemptAt} by Hookyard's clock`}.`,
+    `Delivery ${id} to ${destinationId}: ${state}${reason === null ? "" : ` (${reason})`}, ${rounds}${nextAttemptAt === null || isPaused ? "" : `, next round ${nextAttemptAt} by Hookyard's clock`}.`,
   );
   answer.data(attempts.slice(-3).map(attemptLine));
   const last = attempts.findLast(({ outcome }) => outcome !== "success");
@@ -193,14 +195,14 @@ function explainDelivery(
     return;
   if (state === "expired")
     answer.say("Its retry window is over: nothing is retried by itself any more.");
-  const destination = known.destinations.find((one) => one.id === destinationId);
-  if (state === "queued" && destination?.enabled === false) {
+  if (isPaused) {
     answer.say("Cause: disabled").say("Fix: Enable the destination: the delivery continues.");
     answer.next(
       "configure",
       { kind: "destination", id: destinationId, changes: { enabled: true } },
       "enables the destination",
     );
+    if (state === "waiting") answer.next("retry", { id }, "tries again now, after the fix");
     return;
   }
   const cause = last === undefined ? null : causeOfAttempt(last);

@@ -44,6 +44,9 @@ type Known = {
   endpoints: AnswerOf<"endpoints.list">["items"];
 };
 
+/** An answer has room for so many deliveries that failed. */
+const maxExplained = 4;
+
 /** What became of the message, why, and which calls help. */
 export function explainMessage(answer: Answer, message: MessageDetailsAnswer, known: Known): void {
   const { id, state, decisions, deliveries } = message;
@@ -58,8 +61,10 @@ export function explainMessage(answer: Answer, message: MessageDetailsAnswer, kn
   }
   if (deliveries.length === 0 && decisions.length === 0)
     return explainUnconnected(answer, message, known);
-  for (const { destinationId, routed, reason, detail } of decisions) {
-    if (routed) continue;
+  const unrouted = decisions.filter(({ routed }) => !routed);
+  if (unrouted.length > maxExplained)
+    answer.say(`It is not routed to ${unrouted.length} destinations. The first ${maxExplained}:`);
+  for (const { destinationId, reason, detail } of unrouted.slice(0, maxExplained)) {
     answer
       .say(`Not routed to ${destinationId}. Cause: ${reason}`)
       .data([facts({ detail })])
@@ -74,7 +79,16 @@ export function explainMessage(answer: Answer, message: MessageDetailsAnswer, kn
     else if (reason.startsWith("filter_")) suggestForFilter(answer, destinationId, id, known);
     else if (reason.startsWith("plan_")) suggestForPlan(answer, reason, message);
   }
-  for (const delivery of deliveries) explainDelivery(answer, delivery, message, known);
+  if (deliveries.length > maxExplained)
+    answer.say(
+      `It has ${deliveries.length} deliveries. ${maxExplained} of them, those that are not delivered first; show ${JSON.stringify({ id })} lists all:`,
+    );
+  const isDelivered = (delivery: DeliveryDetailsAnswer) => delivery.state === "delivered";
+  for (const delivery of [
+    ...deliveries.filter((one) => !isDelivered(one)),
+    ...deliveries.filter(isDelivered),
+  ].slice(0, maxExplained))
+    explainDelivery(answer, delivery, message, known);
 }
 
 function resent({ type, event }: MessageDetailsAnswer): Record<string, unknown> {

@@ -27,3 +27,28 @@ test("a retry that waits for a disabled destination is not blamed on the receive
   expect(text).toContain('"enabled":true');
   expect(text).not.toMatch(/Cause: status|next round|advance_clock/);
 });
+
+test("a message of many destinations is explained in 4,000 bytes, what failed first", async ({
+  start,
+  agent: { app, use },
+}) => {
+  const [failing, receiver] = [await start.receiver(400), await start.receiver()];
+  for (let at = 0; at < 50; at += 1)
+    await app.destination([at === 40 ? failing.url : receiver.url], { name: `Receiver ${at}` });
+  const id = await app.send();
+  await app.settle();
+  const text = await use("why_not_delivered", { id });
+  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(4000);
+  expect(text).toContain("It has 50 deliveries. 4 of them");
+  expect(text).toMatch(/lists all:\nDelivery \w+ to \w+: failed[^]*\nCause: status_400\n/);
+  const shown = await use("show", { id });
+  expect(shown).toContain("Its deliveries: 50.");
+  expect(shown).toContain("Bought");
+  expect(await use("show", { id, maxBytes: 10_000 })).toMatch(/dlv_\w+ to dst_\w+: failed/);
+
+  for (const one of (await app.call("destinations.list", {})).items)
+    await app.call("destinations.update", { id: one.id, enabled: false });
+  const unrouted = await use("why_not_delivered", { id: await app.send() });
+  expect(Buffer.byteLength(unrouted)).toBeLessThanOrEqual(4000);
+  expect(unrouted).toContain("It is not routed to 50 destinations. The first 4:");
+});

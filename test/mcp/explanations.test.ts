@@ -52,3 +52,20 @@ test("a message of many destinations is explained in 4,000 bytes, what failed fi
   expect(Buffer.byteLength(unrouted)).toBeLessThanOrEqual(4000);
   expect(unrouted).toContain("It is not routed to 50 destinations. The first 4:");
 });
+
+test("a message that was refused is not taken for an earlier one with its messageId", async ({
+  start,
+  agent: { app, use },
+}) => {
+  const receiver = await start.receiver();
+  await app.destination([receiver.url]);
+  const { id } = await app.source();
+  const send = (more: object = {}) =>
+    use("send_and_wait", { event: "Paid", userId: "u", messageId: "order-7", ...more });
+  expect(await send()).toContain("is delivered");
+  expect(await send()).toContain("Cause: duplicate");
+  const tooLarge = await send({ properties: { text: "x".repeat(40_000) } });
+  expect(tooLarge).toContain("Cause: message_too_large");
+  await app.call("sources.update", { id, faults: [{ do: "answer", status: 503 }] });
+  expect(await send()).toMatch(/^The ingest port answered 503\.\n[^]*No message is on record/);
+});

@@ -43,7 +43,9 @@ const sendAndWait = defineTool({
   async run({ sourceId, type, timeoutMs: waitMs, ...call }, context) {
     const from = sourceId ?? (await firstSource(context));
     if (from === null) return noSource();
-    const messageId = call.messageId ?? `mcp-${randomUUID()}`;
+    const messageId = call.messageId || `mcp-${randomUUID()}`;
+    const newest = await context.call("messages.list", { sourceId: from, limit: 1 });
+    const before = newest.items[0]?.id ?? "";
     const sent = await context.call("sources.send", {
       id: from,
       type,
@@ -54,10 +56,13 @@ const sendAndWait = defineTool({
       answer
         .say(`The ingest port answered ${sent.status}.`)
         .data([`answer=${quoted(sent.body, 400)}`]);
-    const find = async () =>
-      (await context.call("messages.list", { search: messageId, sourceId: from, limit: 1 }))
-        .items[0];
-    const message = await find();
+    const found = { search: messageId, sourceId: from, limit: 50 };
+    const { items } = await context.call("messages.list", found);
+    const since = items.filter(({ id }) => id > before);
+    // A request that could not be read, such as a deep one, is on record with another messageId.
+    const message =
+      since.find((one) => one.messageId === messageId) ??
+      since.find(({ state }) => state === "rejected");
     if (message === undefined)
       return answer
         .say("No message is on record: the request was refused as a whole.")

@@ -1,6 +1,8 @@
 /** What the tools say of messages, where the cause is not the receiver's last answer. */
 
 import { test as base, expect } from "vitest";
+import type { CallName } from "../../src/contract/contract.ts";
+import { createMcp } from "../../src/mcp/mcp.ts";
 import { starting } from "../support/running-app.ts";
 import { startAgent, type Agent } from "./agent.ts";
 
@@ -68,4 +70,39 @@ test("a message that was refused is not taken for an earlier one with its messag
   expect(tooLarge).toContain("Cause: message_too_large");
   await app.call("sources.update", { id, faults: [{ do: "answer", status: 503 }] });
   expect(await send()).toMatch(/^The ingest port answered 503\.\n[^]*No message is on record/);
+});
+
+test("a count that is not exact, and trouble with sending, are said", async ({ start }) => {
+  const app = await start.app();
+  await app.source();
+  await app.send();
+  /** As with more messages than are counted, and a thread that has ended. */
+  const instead: Record<string, object> = {
+    "messages.list": { totalCapped: true, total: 10_000 },
+    "stats.get": { deliveryTrouble: "The thread that sends deliveries has ended: out of memory." },
+  };
+  const mcp = await createMcp({
+    api: {
+      async call(name, input, caller) {
+        const { status, body } = await app.answer(name as CallName, input, caller);
+        return { status, body: { ...(body as object), ...instead[name] } };
+      },
+      changes: app.changes,
+    },
+    report: (error) => expect(error).toBeUndefined(),
+  });
+  const use = async (name: string, given: object) =>
+    JSON.stringify(
+      await mcp.answer(
+        { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: given } },
+        new AbortController().signal,
+      ),
+    );
+  const text = await use("why_not_delivered", {});
+  expect(text).toContain("At least 10000 messages are not delivered.");
+  expect(text).toContain("The thread that sends deliveries has ended");
+  expect(await use("wait_for_messages", { filter: "" })).toContain(
+    "At least 10000 messages match.",
+  );
+  expect(await use("find_messages", {})).toContain("At least 10000 messages match, newest first.");
 });

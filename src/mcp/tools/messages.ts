@@ -128,15 +128,20 @@ const waitForMessages = defineTool({
     });
     const page = found ?? (await list());
     const answer = new Answer().say(
-      found === null
-        ? `Timeout: ${page.total} of ${count} messages match.`
-        : `${page.total} ${page.total === 1 ? "message matches" : "messages match"}.`,
+      found === null ? `Timeout: ${page.total} of ${count} messages match.` : `${matchesIn(page)}.`,
     );
     answer.data(page.items.map(messageLine));
     if (found === null) answer.next("why_not_delivered", {}, "finds out what is in the way");
     return answer;
   },
 });
+
+type Counted = { total: number; totalCapped: boolean };
+
+const countIn = ({ total, totalCapped }: Counted): string =>
+  `${totalCapped ? "At least " : ""}${total}`;
+const matchesIn = (page: Counted): string =>
+  `${countIn(page)} ${page.total === 1 ? "message matches" : "messages match"}`;
 
 /** Of keys whose values cannot be guessed. */
 const knownValues: Partial<Record<FilterKey, string>> = {
@@ -166,9 +171,7 @@ const findMessages = defineTool({
       ...(cursor === undefined ? {} : { cursor }),
     });
     const answer = new Answer()
-      .say(
-        `${page.totalCapped ? "At least " : ""}${page.total} ${page.total === 1 ? "message matches" : "messages match"}, newest first.`,
-      )
+      .say(`${matchesIn(page)}, newest first.`)
       .data(page.items.map(messageLine));
     const [first] = page.items;
     if (first !== undefined) answer.next("show", { id: first.id }, "the newest one");
@@ -210,10 +213,12 @@ async function whatIsInTheWay({ call }: ToolContext): Promise<Answer> {
     answer
       .say("The data file has a trouble, and nothing is accepted.")
       .data([quoted(stats.trouble)]);
+  if (stats.deliveryTrouble !== null)
+    answer.say("Nothing is sent to destinations.").data([quoted(stats.deliveryTrouble, 400)]);
   const undeliveredOnes = await call("messages.list", { filter: "-state:delivered", limit: 5 });
   if (undeliveredOnes.items.length > 0) {
     answer
-      .say(`${undeliveredOnes.total} messages are not delivered. The newest:`)
+      .say(`${countIn(undeliveredOnes)} messages are not delivered. The newest:`)
       .data(undeliveredOnes.items.map(messageLine));
     for (const { id } of undeliveredOnes.items.slice(0, 2))
       answer.next("why_not_delivered", { id }, "explains this message");

@@ -449,3 +449,18 @@ test("send says what ingest rejected of many, and of a messageId that is none", 
   ]);
   expect(new Set(same.answers.map(({ id }) => id)).size).toBe(4);
 });
+
+test.for([
+  ["cut", 0],
+  ["lose-answer", 1],
+] as const)("send says that a fault %s ended the connection", async ([fault, kept], { start }) => {
+  const app = await start.app({ clock: "paused" });
+  const { id } = await app.source({ faults: [{ do: fault }] });
+  const sent = await commandsOf(app)(send, ["track"], { event: "Bought", user: "ada" });
+  expect(sent).toMatchObject({
+    code: 1,
+    printed: [],
+    said: [expect.stringMatching(/^Ingest closed the connection without an answer: the messages/)],
+  });
+  expect((await app.call("messages.list", { sourceId: id })).total).toBe(kept);
+});

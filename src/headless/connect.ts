@@ -6,9 +6,8 @@
 import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
 import { createInterface } from "node:readline";
-import type { Call } from "../contract/call.ts";
-import { callNamed } from "../contract/contract.ts";
-import { changeStream, type ChangeAnswer } from "../contract/events.ts";
+import type { ChangeAnswer } from "../contract/events.ts";
+import { changesPath, requestOf } from "../contract/places.ts";
 import { startTimer } from "../engine/real-time.ts";
 import { typedCalls, type ScenarioPipeline } from "../scenarios/run/pipeline.ts";
 import { runningIn, type Host } from "./running.ts";
@@ -110,7 +109,7 @@ function connectionTo(place: Place): Connection {
     }
   };
   const calls = typedCalls(async (name, input, signal) => {
-    const { method, path, body } = requestOf(callNamed(name) as Call, input as object);
+    const { method, path, body } = requestOf(name, input as object);
     const response = await ask(method, path, body, signal);
     const text = await textOf(response).catch(() => {
       throw noAnswer();
@@ -129,7 +128,7 @@ function connectionTo(place: Place): Connection {
     host,
     async changes() {
       const open = async (): Promise<IncomingMessage> => {
-        const response = await ask("GET", changeStream.path);
+        const response = await ask("GET", changesPath);
         if (response.statusCode === 200) return response;
         response.destroy();
         throw anotherProgram(place);
@@ -145,27 +144,6 @@ function connectionTo(place: Place): Connection {
       return goingOn(await open());
     },
   };
-}
-
-function requestOf({ method, path, query }: Call, input: object) {
-  const rest = new Map<string, unknown>(Object.entries(input));
-  const take = (name: string): unknown => {
-    const value = rest.get(name);
-    rest.delete(name);
-    return value;
-  };
-  const place = path.replace(/\{(\w+)\}/g, (_, name: string) =>
-    encodeURIComponent(String(take(name))),
-  );
-  const search = new URLSearchParams();
-  for (const name of Object.keys(query?.shape ?? {})) {
-    const value = take(name);
-    const all = value === undefined ? [] : ([value].flat() as (string | number | boolean)[]);
-    for (const one of all) search.append(name, String(one));
-  }
-  const suffix = search.size === 0 ? "" : `?${search.toString()}`;
-  const body = Object.fromEntries(rest);
-  return { method, path: place + suffix, ...(method === "GET" ? {} : { body }) };
 }
 
 async function textOf(response: IncomingMessage): Promise<string> {

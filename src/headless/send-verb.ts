@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import type { AnswerOf } from "../contract/contract.ts";
 import { isWrittenNumber, parseAsWritten } from "../domain/written-json.ts";
+import { ask, textOf } from "./ask.ts";
 import type * as commands from "./commands.ts";
 import { type Connection, NoHookyard } from "./connect.ts";
 import { isLoopback } from "./serve-flags.ts";
@@ -36,16 +37,17 @@ export async function send(
   let first = 0;
   const around = JSON.stringify({ ...envelope, writeKey: source.writeKey }).slice(0, -1);
   for (const batch of batchesOf(drafts, Buffer.byteLength(around))) {
-    const response = await fetch(`${ingestUrl}/v1/batch`, {
+    const response = await ask(`${ingestUrl}/v1/batch`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: `${around},"batch":[${batch.join(",")}]}`,
     }).catch(() => {
       throw new NoHookyard(`Nothing answers at ${ingestUrl}, where ingest is.`);
     });
-    const answer = await response.text();
-    if (!response.ok) {
-      say(`Ingest answered ${response.status}: ${sentenceIn(answer)}`);
+    const answer = await textOf(response);
+    const { statusCode = 0 } = response;
+    if (statusCode < 200 || statusCode > 299) {
+      say(`Ingest answered ${statusCode}: ${sentenceIn(answer)}`);
       return 1;
     }
     const { rejected, count } = rejectedIn(answer);

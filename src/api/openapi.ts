@@ -14,7 +14,9 @@ export function openApiDocument(version: string): Schema {
   const error = { description: "What is wrong.", ...json(schemaOf(errorAnswer, components)) };
 
   const operation = (
-    call: Omit<Call, "answer" | "reads" | "status" | "maxValues" | "maxBytes">,
+    call: Omit<Call, "name" | "answer" | "reads" | "status" | "maxValues" | "maxBytes"> & {
+      name: string;
+    },
     success: Record<string, Schema>,
   ): Schema => ({
     operationId: call.name,

@@ -129,16 +129,11 @@ const syncAnswer = z.object({ entered: z.int(), left: z.int() });
 export const audienceCalls = [
   defineCall({
     name: "audiences.list",
-    method: "GET",
-    path: "/api/audiences",
     summary: "All audiences.",
-    reads: ["audiences", "profiles"],
     answer: listOf(audienceAnswer),
   }),
   defineCall({
     name: "audiences.create",
-    method: "POST",
-    path: "/api/audiences",
     summary:
       "Creates an audience and runs its first sync: the calls of every member. Returns after the commit.",
     body: audienceDraft,
@@ -147,16 +142,12 @@ export const audienceCalls = [
   }),
   defineCall({
     name: "audiences.get",
-    method: "GET",
-    path: "/api/audiences/{id}",
     summary: "One audience.",
     params: byId(id),
     answer: audienceAnswer,
   }),
   defineCall({
     name: "audiences.update",
-    method: "PATCH",
-    path: "/api/audiences/{id}",
     summary:
       "Changes the given members. Users who enter or leave as a result are sent at the next sync, or immediately when the audience syncs after each event.",
     params: byId(id),
@@ -165,16 +156,12 @@ export const audienceCalls = [
   }),
   defineCall({
     name: "audiences.delete",
-    method: "DELETE",
-    path: "/api/audiences/{id}",
     summary: "Deletes an audience and its source. Nothing is sent; its messages stay.",
     params: byId(id),
     answer: deleted(id),
   }),
   defineCall({
     name: "audiences.sync",
-    method: "POST",
-    path: "/api/audiences/{id}/sync",
     summary:
       "Sends the changes since the last sync: `true` for users who entered, `false` for users who left. Also continues first syncs that were cancelled.",
     params: byId(id),
@@ -182,8 +169,6 @@ export const audienceCalls = [
   }),
   defineCall({
     name: "audiences.cancelSync",
-    method: "DELETE",
-    path: "/api/audiences/{id}/sync",
     summary:
       "Ends the running sync and the running first syncs of destinations that were connected later. What was sent stays; the next sync sends the rest.",
     params: byId(id),
@@ -191,12 +176,9 @@ export const audienceCalls = [
   }),
   defineCall({
     name: "audiences.changes",
-    method: "GET",
-    path: "/api/audiences/{id}/changes",
     summary: "What the next sync would send, with a sample of the payloads. Sends nothing.",
     params: byId(id),
     query: z.strictObject({ sample: z.int().min(0).max(100).default(10) }),
-    reads: ["audiences", "profiles", "clock"],
     answer: z.object({
       entering: z.int(),
       leaving: z.int(),
@@ -205,11 +187,8 @@ export const audienceCalls = [
   }),
   defineCall({
     name: "audiences.preview",
-    method: "POST",
-    path: "/api/audiences/preview",
     summary: "Counts the users that match an unsaved rule, with a sample.",
     body: ruleOrMembers,
-    reads: ["audiences", "profiles", "clock"],
     answer: z.object({
       key: z.string().optional(),
       count: z.int(),
@@ -219,12 +198,9 @@ export const audienceCalls = [
   }),
   defineCall({
     name: "audiences.explain",
-    method: "POST",
-    path: "/api/audiences/explain",
     summary:
       "Explains why a rule does or does not match a user: each condition with the fact that decides it.",
     body: z.strictObject({ rule, userId: z.string() }),
-    reads: ["profiles", "clock"],
     answer: z.object({
       userId: z.string(),
       matches: z.boolean(),
@@ -274,16 +250,11 @@ const computedTraitDraft = z
 export const computedTraitCalls = [
   defineCall({
     name: "computedTraits.list",
-    method: "GET",
-    path: "/api/computed-traits",
     summary: "All computed traits.",
-    reads: ["computed-traits", "profiles"],
     answer: listOf(computedTraitAnswer),
   }),
   defineCall({
     name: "computedTraits.create",
-    method: "POST",
-    path: "/api/computed-traits",
     summary:
       "Creates a computed trait and sends its value for every user who has one. Returns after the commit.",
     body: computedTraitDraft,
@@ -292,16 +263,12 @@ export const computedTraitCalls = [
   }),
   defineCall({
     name: "computedTraits.get",
-    method: "GET",
-    path: "/api/computed-traits/{id}",
     summary: "One computed trait.",
     params: byId(traitId),
     answer: computedTraitAnswer,
   }),
   defineCall({
     name: "computedTraits.update",
-    method: "PATCH",
-    path: "/api/computed-traits/{id}",
     summary:
       "Changes the given members. Values that change as a result are sent at the next sync, or immediately when it syncs after each event.",
     params: byId(traitId),
@@ -310,16 +277,12 @@ export const computedTraitCalls = [
   }),
   defineCall({
     name: "computedTraits.delete",
-    method: "DELETE",
-    path: "/api/computed-traits/{id}",
     summary: "Deletes a computed trait and its source. Nothing is sent; its messages stay.",
     params: byId(traitId),
     answer: deleted(traitId),
   }),
   defineCall({
     name: "computedTraits.sync",
-    method: "POST",
-    path: "/api/computed-traits/{id}/sync",
     summary:
       "Sends the values that changed since the last sync. Also continues first syncs that were cancelled.",
     params: byId(traitId),
@@ -330,8 +293,6 @@ export const computedTraitCalls = [
   }),
   defineCall({
     name: "computedTraits.cancelSync",
-    method: "DELETE",
-    path: "/api/computed-traits/{id}/sync",
     summary:
       "Ends the running sync and the running first syncs of destinations that were connected later. What was sent stays; the next sync sends the rest.",
     params: byId(traitId),
@@ -339,11 +300,8 @@ export const computedTraitCalls = [
   }),
   defineCall({
     name: "computedTraits.preview",
-    method: "POST",
-    path: "/api/computed-traits/preview",
     summary: "The values of an unsaved computation: how many users have one, and a sample.",
     body: z.strictObject({ computation, sample: z.int().min(0).max(100).default(10) }),
-    reads: ["computed-traits", "profiles", "clock"],
     answer: z.object({
       count: z.int(),
       profiles: z.int(),

@@ -1,7 +1,7 @@
 /**
- * What a call between the pipeline and its users is: a name, a place in HTTP, and zod schemas for
- * what goes in and comes out. The contract's files define calls with it; the API, the HTTP host,
- * the OpenAPI document and the inspector read them. It never runs one.
+ * What a call between the pipeline and its users is: a name, its place in HTTP, and zod schemas for
+ * what goes in and comes out. The contract's files define calls with it; the API, the HTTP host and
+ * the OpenAPI document read them. It never runs one.
  *
  * A call's input is one flat object: the members of the path, of the query and of the body.
  */
@@ -10,55 +10,24 @@ import { z } from "zod";
 import type { Problem } from "../domain/problem.ts";
 import { invalid, notFound } from "../domain/problem.ts";
 import { reporting, sentenceOf } from "./issues.ts";
+import { placeOf, type CallName, type Place } from "./places.ts";
 
 // The inspector's content security policy forbids compiled validators; the hosts use them.
 z.config({ jitless: "document" in globalThis });
 
-/** What the change feed distinguishes. */
-export const changeAreas = [
-  "messages",
-  "deliveries",
-  "sources",
-  "destinations",
-  "endpoints",
-  "received",
-  "clients",
-  "retry-profiles",
-  "settings",
-  "unknown-keys",
-  "refused",
-  "clock",
-  "jobs",
-  "profiles",
-  "audiences",
-  "computed-traits",
-  "deletions",
-  "suppressions",
-  "scenario-runs",
-  "checks",
-  "shares",
-] as const;
-export type ChangeArea = (typeof changeAreas)[number];
-
-export type Method = "GET" | "POST" | "PATCH" | "DELETE";
 type Members = z.ZodObject | null;
 type Body = z.ZodType | null;
 
 export type Call<
-  Name extends string = string,
+  Name extends CallName = CallName,
   P extends Members = Members,
   Q extends Members = Members,
   B extends Body = Body,
   Answer extends z.ZodType = z.ZodType,
-> = {
+> = Place & {
   name: Name;
-  method: Method;
-  /** With its parameters in braces: `/api/sources/{id}`. */
-  path: string;
   /** One sentence for the OpenAPI document. */
   summary: string;
-  /** Areas of the change feed: a change in one of them may change the answer. */
-  reads: readonly ChangeArea[];
   params: P;
   query: Q;
   body: B;
@@ -73,21 +42,17 @@ export type Call<
 };
 
 export function defineCall<
-  const Name extends string,
+  const Name extends CallName,
   Answer extends z.ZodType,
   P extends Members = null,
   Q extends Members = null,
   B extends Body = null,
 >(call: {
   name: Name;
-  method: Method;
-  path: string;
   summary: string;
   params?: P;
   query?: Q;
   body?: B;
-  /** The area that the call is named after when left out. */
-  reads?: readonly ChangeArea[];
   answer: Answer;
   /** 200 when left out. */
   status?: number;
@@ -98,7 +63,7 @@ export function defineCall<
 }): Call<Name, P, Q, B, Answer> {
   return {
     ...call,
-    reads: call.reads ?? areaNamedBy(call.name),
+    ...placeOf(call.name),
     params: (call.params ?? null) as P,
     query: (call.query ?? null) as Q,
     body: (call.body ?? null) as B,
@@ -107,12 +72,6 @@ export function defineCall<
     maxValues: call.maxValues ?? defaultMaxValues,
     maxBytes: call.maxBytes ?? defaultMaxBytes,
   };
-}
-
-/** `retryProfiles.list` reads `retry-profiles`. */
-function areaNamedBy(name: string): readonly ChangeArea[] {
-  const area = name.replace(/\..*/, "").replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  return changeAreas.filter((each) => each === area);
 }
 
 type InputOf<Part> = Part extends z.ZodType ? z.input<Part> : unknown;

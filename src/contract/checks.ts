@@ -80,8 +80,6 @@ const ids = z.array(z.string()).max(100);
 export const checkCalls = [
   defineCall({
     name: "checks.start",
-    method: "POST",
-    path: "/api/checks",
     summary:
       "Starts a check of a receiver: several hundred real requests. Answers immediately; `checks.get` has the results as they come.",
     body: z.strictObject({
@@ -118,31 +116,23 @@ export const checkCalls = [
   }),
   defineCall({
     name: "checks.list",
-    method: "GET",
-    path: "/api/checks",
     summary: "The newest checks since the start, newest first.",
     answer: listOf(check),
   }),
   defineCall({
     name: "checks.get",
-    method: "GET",
-    path: "/api/checks/{id}",
     summary: "One check, with its results so far.",
     params: byId(z.string()),
     answer: check,
   }),
   defineCall({
     name: "checks.result",
-    method: "GET",
-    path: "/api/checks/{id}/results/{check}",
     summary: "One result with its requests, effects and scenario.",
     params: z.object({ id: z.string(), check: z.string() }),
     answer: checkResult,
   }),
   defineCall({
     name: "checks.report",
-    method: "GET",
-    path: "/api/checks/{id}/report",
     summary: "The report of the results so far, as `hookyard check` writes it, in pieces.",
     params: byId(z.string()),
     query: z.object({
@@ -157,8 +147,6 @@ export const checkCalls = [
   }),
   defineCall({
     name: "checks.stop",
-    method: "POST",
-    path: "/api/checks/{id}/stop",
     summary: "Ends a check that is running. Its results stay.",
     params: byId(z.string()),
     answer: check,

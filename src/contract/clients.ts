@@ -113,16 +113,11 @@ export const clientDraft = z
 export const clientCalls = [
   defineCall({
     name: "clients.list",
-    method: "GET",
-    path: "/api/clients",
     summary: "All simulated clients.",
-    reads: ["clients", "sources"],
     answer: listOf(client),
   }),
   defineCall({
     name: "clients.create",
-    method: "POST",
-    path: "/api/clients",
     summary: "Creates a simulated client, for a source or with any write key.",
     body: clientDraft,
     answer: clientDetails,
@@ -130,17 +125,12 @@ export const clientCalls = [
   }),
   defineCall({
     name: "clients.get",
-    method: "GET",
-    path: "/api/clients/{id}",
     summary: "One simulated client, its queue, and the batch that it is sending.",
     params: byId(id),
-    reads: ["clients", "sources"],
     answer: clientDetails,
   }),
   defineCall({
     name: "clients.update",
-    method: "PATCH",
-    path: "/api/clients/{id}",
     summary:
       "Changes the given members, while it runs. Flushes if at least `flushAt` calls are already queued.",
     params: byId(id),
@@ -149,16 +139,12 @@ export const clientCalls = [
   }),
   defineCall({
     name: "clients.delete",
-    method: "DELETE",
-    path: "/api/clients/{id}",
     summary: "Closes and deletes a simulated client. Its queued messages are still sent.",
     params: byId(id),
     answer: deleted(id),
   }),
   defineCall({
     name: "clients.call",
-    method: "POST",
-    path: "/api/clients/{id}/calls",
     summary:
       "Makes one call, as a program would. An invalid call returns its error, and nothing is queued.",
     params: byId(id),
@@ -177,16 +163,12 @@ export const clientCalls = [
   }),
   defineCall({
     name: "clients.flush",
-    method: "POST",
-    path: "/api/clients/{id}/flush",
     summary: "Flushes the queue. Does not wait for the response.",
     params: byId(id),
     answer: clientDetails,
   }),
   defineCall({
     name: "clients.close",
-    method: "POST",
-    path: "/api/clients/{id}/close",
     summary: "Sends the queue, with all retries, and accepts no more calls.",
     params: byId(id),
     body: z.strictObject({
@@ -201,16 +183,12 @@ export const clientCalls = [
   }),
   defineCall({
     name: "clients.reopen",
-    method: "POST",
-    path: "/api/clients/{id}/reopen",
     summary: "Reopens a closed client, as a restart of its program would.",
     params: byId(id),
     answer: clientDetails,
   }),
   defineCall({
     name: "clients.generate",
-    method: "POST",
-    path: "/api/clients/{id}/generate",
     summary:
       "Starts generating calls, drawn from the seed, at a rate in clock time. Replaces a running generator.",
     params: byId(id),
@@ -222,16 +200,12 @@ export const clientCalls = [
   }),
   defineCall({
     name: "clients.stopGenerating",
-    method: "DELETE",
-    path: "/api/clients/{id}/generate",
     summary: "Stops generating calls.",
     params: byId(id),
     answer: clientDetails,
   }),
   defineCall({
     name: "clients.batches",
-    method: "GET",
-    path: "/api/clients/{id}/batches",
     summary:
       "Its batches with all their tries, newest first: those in progress, and the newest 200 that have ended.",
     params: byId(id),
@@ -240,8 +214,6 @@ export const clientCalls = [
   }),
   defineCall({
     name: "clients.log",
-    method: "GET",
-    path: "/api/clients/{id}/log",
     summary:
       "The newest 1,000 lines of its debug log, as `DEBUG=analytics` writes it, newest first.",
     params: byId(id),

@@ -30,16 +30,11 @@ const clockAnswer = z
 export const clockCalls = [
   defineCall({
     name: "clock.get",
-    method: "GET",
-    path: "/api/clock",
     summary: "The clock.",
-    reads: ["clock", "deliveries"],
     answer: clockAnswer,
   }),
   defineCall({
     name: "clock.set",
-    method: "POST",
-    path: "/api/clock",
     summary: "Sets the clock's mode. Ends a running advance and all queued advances immediately.",
     body: z.strictObject({
       mode,
@@ -52,8 +47,6 @@ export const clockCalls = [
   }),
   defineCall({
     name: "clock.advance",
-    method: "POST",
-    path: "/api/clock/advance",
     summary:
       "Advances the clock. Returns when the clock has reached the target and the work that started during the advance has ended; it does not wait for messages that arrive in the meantime. Ends early when the caller closes the connection.",
     body: z.union([
@@ -73,8 +66,6 @@ export const clockCalls = [
   }),
   defineCall({
     name: "clock.cancelAdvance",
-    method: "DELETE",
-    path: "/api/clock/advance",
     summary:
       "Ends the running advance and all queued advances. The clock keeps the time that it has reached.",
     answer: clockAnswer,

@@ -14,8 +14,6 @@ const remark = z
 export const conditionCalls = [
   defineCall({
     name: "conditions.check",
-    method: "POST",
-    path: "/api/conditions/check",
     summary: "Reads a condition, and matches it against an event.",
     body: z.strictObject({
       condition: z.string().max(maxConditionLength),

@@ -99,8 +99,6 @@ export type ConfigurationDocument = z.output<typeof configurationDocument>;
 export const configurationCalls = [
   defineCall({
     name: "configuration.export",
-    method: "GET",
-    path: "/api/configuration",
     summary: "The whole configuration as one document.",
     query: z.strictObject({
       secrets: z
@@ -114,8 +112,6 @@ export const configurationCalls = [
   }),
   defineCall({
     name: "configuration.import",
-    method: "POST",
-    path: "/api/configuration",
     summary:
       "Creates new objects, updates those with the same write key, name or key, and leaves everything else unchanged. A credential that is `left-out` keeps its current value.",
     body: configurationDocument,

@@ -3,8 +3,9 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import type { Problem } from "../domain/problem.ts";
 import type { Call } from "./call.ts";
-import { changeAreas, checkInput } from "./call.ts";
+import { checkInput } from "./call.ts";
 import { callNamed, calls } from "./contract.ts";
+import { changeAreas } from "./places.ts";
 
 const all = Object.values<Call>(calls);
 const places = all.map((call) => `${call.method} ${call.path}`);
@@ -20,6 +21,11 @@ describe("the contract", () => {
       const inPath = [...call.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
       expect(Object.keys(call.params?.shape ?? {}), call.name).toEqual(inPath);
     }
+  });
+
+  test("has a query only in a GET, and a body only in everything else", () => {
+    for (const call of all)
+      expect(call.method === "GET" ? call.body : call.query, call.name).toBeNull();
   });
 
   test("gives no member two places", () => {

@@ -21,6 +21,7 @@ import { scenarioCalls } from "./scenarios.ts";
 import { storyCalls } from "./stories.ts";
 import { settingsCalls } from "./settings.ts";
 import { refusedCalls, sourceCalls, unknownKeyCalls } from "./sources.ts";
+import type { CallName } from "./places.ts";
 import type { Problem } from "../domain/problem.ts";
 
 const all = [
@@ -56,9 +57,9 @@ type ByName<C extends Call> = { [One in C as One["name"]]: One };
 
 export const calls = Object.fromEntries(all.map((call) => [call.name, call])) as ByName<
   (typeof all)[number]
->;
+> satisfies Record<CallName, Call>;
 
-export type CallName = keyof typeof calls;
+export type { CallName };
 export type InputOf<Name extends CallName> = CallInput<(typeof calls)[Name]>;
 type CheckedInputOf<Name extends CallName> = CheckedInput<(typeof calls)[Name]>;
 export type AnswerOf<Name extends CallName> = CallAnswer<(typeof calls)[Name]>;

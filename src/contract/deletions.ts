@@ -48,17 +48,12 @@ const suppression = z
 export const deletionCalls = [
   defineCall({
     name: "deletions.list",
-    method: "GET",
-    path: "/api/deletions",
     summary: "Deletion requests, newest first.",
     query: z.strictObject(page(cursor)),
-    reads: ["deletions", "deliveries"],
     answer: pageOf(deletionAnswer, cursor),
   }),
   defineCall({
     name: "deletions.create",
-    method: "POST",
-    path: "/api/deletions",
     summary:
       "Deletes users: creates a delete message for each source that knows them, deletes their profiles, and suppresses them.",
     body: z.strictObject({
@@ -77,25 +72,18 @@ export const deletionCalls = [
   }),
   defineCall({
     name: "deletions.get",
-    method: "GET",
-    path: "/api/deletions/{id}",
     summary: "One deletion request.",
     params: byId(id),
-    reads: ["deletions", "deliveries"],
     answer: deletionAnswer,
   }),
   defineCall({
     name: "deletions.delete",
-    method: "DELETE",
-    path: "/api/deletions/{id}",
     summary: "Removes a deletion request from the list. Its messages and suppressions stay.",
     params: byId(id),
     answer: deleted(id),
   }),
   defineCall({
     name: "suppressions.list",
-    method: "GET",
-    path: "/api/suppressions",
     summary: "Suppressed users, by userId.",
     query: z.strictObject({
       ...page(z.string()),
@@ -105,8 +93,6 @@ export const deletionCalls = [
   }),
   defineCall({
     name: "suppressions.create",
-    method: "POST",
-    path: "/api/suppressions",
     summary:
       "Suppresses users without deleting them: later messages of theirs are rejected, and their profiles stay.",
     body: z.strictObject({ userIds: z.array(userId).min(1).max(5000) }),
@@ -119,8 +105,6 @@ export const deletionCalls = [
   }),
   defineCall({
     name: "suppressions.lift",
-    method: "DELETE",
-    path: "/api/suppressions/{userId}",
     summary: "Lifts a suppression: messages of the user are accepted again.",
     params: z.strictObject({ userId: z.string() }),
     answer: z.object({ userId: z.string() }),

@@ -179,8 +179,6 @@ const filter = z
 export const deliveryCalls = [
   defineCall({
     name: "deliveries.list",
-    method: "GET",
-    path: "/api/deliveries",
     summary: "Deliveries, newest first or by due time.",
     query: filter.extend({
       order: z
@@ -191,13 +189,10 @@ export const deliveryCalls = [
         ),
       ...page(cursor),
     }),
-    reads: ["deliveries", "messages"],
     answer: pageOf(listedDelivery, cursor),
   }),
   defineCall({
     name: "deliveries.retryAll",
-    method: "POST",
-    path: "/api/deliveries/retry",
     summary:
       "Retries all that match and are waiting, failed, expired or cancelled. With `dryRun` it only counts them.",
     body: z.strictObject({ filter, dryRun: z.boolean().optional() }),
@@ -205,24 +200,18 @@ export const deliveryCalls = [
   }),
   defineCall({
     name: "deliveries.get",
-    method: "GET",
-    path: "/api/deliveries/{id}",
     summary: "One delivery with its attempts.",
     params: byId(id),
     answer: deliveryDetails,
   }),
   defineCall({
     name: "deliveries.attempt",
-    method: "GET",
-    path: "/api/deliveries/{id}/attempts/{attempt}",
     summary: "One attempt with its bytes.",
     params: byId(id).extend({ attempt: idOf(attemptIds) }),
     answer: attempt,
   }),
   defineCall({
     name: "deliveries.signature",
-    method: "POST",
-    path: "/api/deliveries/{id}/signature",
     summary:
       "Which bytes of the body the signature covers, and why a receiver's digest, or its body, differs.",
     params: byId(id),
@@ -245,39 +234,29 @@ export const deliveryCalls = [
   }),
   defineCall({
     name: "deliveries.retry",
-    method: "POST",
-    path: "/api/deliveries/{id}/retry",
     summary: "Retries now. 409 while it is being sent.",
     params: byId(id),
     answer: deliverySummary,
   }),
   defineCall({
     name: "deliveries.cancel",
-    method: "POST",
-    path: "/api/deliveries/{id}/cancel",
     summary: "Cancels it.",
     params: byId(id),
     answer: deliverySummary,
   }),
   defineCall({
     name: "jobs.list",
-    method: "GET",
-    path: "/api/jobs",
     summary: "Jobs since the start: the running ones, and the newest hundred that have ended.",
     answer: listOf(job),
   }),
   defineCall({
     name: "jobs.get",
-    method: "GET",
-    path: "/api/jobs/{id}",
     summary: "The progress of a job.",
     params: byId(idOf(jobIds)),
     answer: job,
   }),
   defineCall({
     name: "jobs.cancel",
-    method: "DELETE",
-    path: "/api/jobs/{id}",
     summary: "Cancels a job.",
     params: byId(idOf(jobIds)),
     answer: job,

@@ -191,23 +191,16 @@ const funnelStage = z
 export const destinationCalls = [
   defineCall({
     name: "catalog.list",
-    method: "GET",
-    path: "/api/catalog",
     summary: "The kinds of destination that can be created.",
     answer: listOf(catalogEntry),
   }),
   defineCall({
     name: "destinations.list",
-    method: "GET",
-    path: "/api/destinations",
     summary: "All destinations.",
-    reads: ["destinations", "endpoints"],
     answer: listOf(destinationAnswer),
   }),
   defineCall({
     name: "destinations.create",
-    method: "POST",
-    path: "/api/destinations",
     summary: "Creates a destination.",
     body: destinationDraft,
     answer: destinationAnswer,
@@ -215,17 +208,12 @@ export const destinationCalls = [
   }),
   defineCall({
     name: "destinations.get",
-    method: "GET",
-    path: "/api/destinations/{id}",
     summary: "One destination.",
-    reads: ["destinations", "endpoints"],
     params: byId(id),
     answer: destinationAnswer,
   }),
   defineCall({
     name: "destinations.update",
-    method: "PATCH",
-    path: "/api/destinations/{id}",
     summary: "Changes the given members.",
     params: byId(id),
     body: destinationDraft.partial(),
@@ -233,20 +221,15 @@ export const destinationCalls = [
   }),
   defineCall({
     name: "destinations.delete",
-    method: "DELETE",
-    path: "/api/destinations/{id}",
     summary: "Deletes a destination.",
     params: byId(id),
     answer: deleted(id),
   }),
   defineCall({
     name: "destinations.previewFilters",
-    method: "POST",
-    path: "/api/destinations/{id}/filters/preview",
     summary:
       "What filters would do with the last 100 messages that would go to the destination. Nothing is changed or sent.",
     params: byId(id),
-    reads: ["messages", "destinations"],
     body: z.strictObject({
       filters: z.array(destinationFilter).optional().describe("Its own when left out."),
     }),
@@ -271,8 +254,6 @@ export const destinationCalls = [
   }),
   defineCall({
     name: "destinations.test",
-    method: "POST",
-    path: "/api/destinations/{id}/test",
     summary:
       "Sends one event to the destination's webhooks, or what its mappings make of it, once each and also when it is disabled, and answers with what was sent and received. It is no message: no count, profile or delivery changes.",
     params: byId(id),
@@ -302,11 +283,8 @@ export const destinationCalls = [
   }),
   defineCall({
     name: "destinations.funnel",
-    method: "GET",
-    path: "/api/destinations/{id}/funnel",
     summary:
       "What became of the messages of the destination's sources, with reasons: of the newest 10,000 that were received in a period of the clock.",
-    reads: ["messages", "deliveries", "destinations"],
     params: byId(id),
     query: z.strictObject({
       since: time.optional().describe("Received then or later."),
@@ -332,8 +310,6 @@ export const destinationCalls = [
   }),
   defineCall({
     name: "destinations.sendAgain",
-    method: "POST",
-    path: "/api/destinations/{id}/send-again",
     summary:
       "Sends the accepted messages of the destination's sources that were received in a period of the clock to this destination alone, oldest first: the newest 10,000 of them, with their own messageIds and today's filters. A job; with `dryRun` it only counts them.",
     params: byId(id),
@@ -346,8 +322,6 @@ export const destinationCalls = [
   }),
   defineCall({
     name: "destinations.putFault",
-    method: "POST",
-    path: "/api/destinations/{id}/webhooks/{webhookId}/fault",
     summary:
       "Puts a fault in front of a webhook: makes a test endpoint that forwards to its URL, and points it there. The body is the fault, as in a step; with `times`, `match` or `chance` all else passes unchanged.",
     params: z.strictObject({ id, webhookId: idOf(webhookIds) }),
@@ -357,8 +331,6 @@ export const destinationCalls = [
   }),
   defineCall({
     name: "destinations.undoFault",
-    method: "DELETE",
-    path: "/api/destinations/{id}/webhooks/{webhookId}/fault",
     summary:
       "Gives the webhook its own URL back, and deletes the test endpoint that was in front of it.",
     params: z.strictObject({ id, webhookId: idOf(webhookIds) }),
@@ -366,8 +338,6 @@ export const destinationCalls = [
   }),
   defineCall({
     name: "destinations.secret",
-    method: "GET",
-    path: "/api/destinations/{id}/secret",
     summary: "The shared secret. No other call returns it.",
     params: byId(id),
     answer: z.object({ sharedSecret: z.string().nullable() }),

@@ -200,16 +200,11 @@ export type ReceivedRequestAnswer = z.input<typeof receivedRequest>;
 export const endpointCalls = [
   defineCall({
     name: "endpoints.list",
-    method: "GET",
-    path: "/api/endpoints",
     summary: "All test endpoints.",
-    reads: ["endpoints", "received"],
     answer: listOf(endpointAnswer),
   }),
   defineCall({
     name: "endpoints.create",
-    method: "POST",
-    path: "/api/endpoints",
     summary: "Creates a test endpoint.",
     body: endpointDraft,
     answer: endpointAnswer,
@@ -217,16 +212,12 @@ export const endpointCalls = [
   }),
   defineCall({
     name: "endpoints.get",
-    method: "GET",
-    path: "/api/endpoints/{id}",
     summary: "One test endpoint, with the current step of its program.",
     params: byId(id),
     answer: endpointAnswer,
   }),
   defineCall({
     name: "endpoints.update",
-    method: "PATCH",
-    path: "/api/endpoints/{id}",
     summary: "Changes the given members.",
     params: byId(id),
     body: endpointDraft.partial(),
@@ -234,42 +225,31 @@ export const endpointCalls = [
   }),
   defineCall({
     name: "endpoints.delete",
-    method: "DELETE",
-    path: "/api/endpoints/{id}",
     summary: "Deletes a test endpoint.",
     params: byId(id),
     answer: deleted(id),
   }),
   defineCall({
     name: "endpoints.rewind",
-    method: "POST",
-    path: "/api/endpoints/{id}/rewind",
     summary: "Rewinds the program to its first step.",
     params: byId(id),
     answer: endpointAnswer,
   }),
   defineCall({
     name: "endpoints.requests",
-    method: "GET",
-    path: "/api/endpoints/{id}/requests",
     summary: "The received requests of a test endpoint, newest first.",
     params: byId(id),
     query: z.strictObject(page(cursor)),
-    reads: ["received"],
     answer: recordedPageOf(receivedRequest, cursor),
   }),
   defineCall({
     name: "endpoints.clearRequests",
-    method: "DELETE",
-    path: "/api/endpoints/{id}/requests",
     summary: "Deletes its received requests.",
     params: byId(id),
     answer: deleted(id),
   }),
   defineCall({
     name: "endpoints.presets",
-    method: "GET",
-    path: "/api/endpoint-presets",
     summary: "Programs for common cases.",
     answer: listOf(
       z

@@ -4,8 +4,8 @@
  */
 
 import { z } from "zod";
-import { changeAreas } from "./call.ts";
 import { advanceText } from "./clock.ts";
+import { changeAreas, changesPath } from "./places.ts";
 
 export const change = z
   .object({
@@ -23,13 +23,10 @@ export const change = z
   .meta({ id: "Change" });
 export type ChangeAnswer = z.output<typeof change>;
 
-/** Sends a call, or the stream of changes, to a pipeline beside the user's own: an open story's. */
-export const besideHeader = "Hookyard-Pipeline";
-
 export const changeStream = {
   name: "events.stream",
   method: "GET",
-  path: "/api/events",
+  path: changesPath,
   summary:
     "Server-sent events: what changed. Event `resync` says that changes were missed and everything must be read again.",
   query: z.strictObject({

@@ -98,10 +98,7 @@ const flow = z
 export const flowCalls = [
   defineCall({
     name: "flow.get",
-    method: "GET",
-    path: "/api/flow",
     summary: "What moves through the pipeline: counts and rates per line between two of its parts.",
-    reads: ["messages", "deliveries", "sources", "destinations"],
     answer: flow,
   }),
 ] as const;

@@ -23,10 +23,7 @@ const previewedRequest = z
 export const mappingCalls = [
   defineCall({
     name: "mappings.preview",
-    method: "POST",
-    path: "/api/mappings/preview",
     summary: "What a mapping would make of the newest 100 messages. Nothing is saved or sent.",
-    reads: ["messages", "sources", "destinations", "settings"],
     body: z.strictObject({
       mapping: mappingDraft,
       sourceIds: z.array(idOf(sourceIds)).describe("Only messages of these."),

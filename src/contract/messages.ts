@@ -168,8 +168,6 @@ const shareProgress = z.object({
 export const shareCalls = [
   defineCall({
     name: "shares.write",
-    method: "POST",
-    path: "/api/shares",
     summary:
       "A share file of the newest messages that match, up to 10,000, with their attempts and bytes, the configuration and the clock. It can be opened by any Hookyard, or as a page without one.",
     body: z.strictObject({
@@ -192,16 +190,11 @@ export const shareCalls = [
   }),
   defineCall({
     name: "shares.progress",
-    method: "GET",
-    path: "/api/shares",
     summary: "The progress of the share file that is being written.",
-    reads: ["shares"],
     answer: shareProgress,
   }),
   defineCall({
     name: "shares.cancel",
-    method: "DELETE",
-    path: "/api/shares",
     summary: "Cancels the share file that is being written: its call answers `share_cancelled`.",
     answer: shareProgress,
   }),
@@ -210,8 +203,6 @@ export const shareCalls = [
 export const messageCalls = [
   defineCall({
     name: "messages.list",
-    method: "GET",
-    path: "/api/messages",
     summary:
       "Messages, newest first. A parameter that is given several times matches any of its values.",
     query: z.strictObject({
@@ -243,22 +234,16 @@ export const messageCalls = [
         ),
       ...page(cursor),
     }),
-    reads: ["messages", "deliveries"],
     answer: pageOf(messageSummary, cursor),
   }),
   defineCall({
     name: "messages.get",
-    method: "GET",
-    path: "/api/messages/{id}",
     summary: "One message with all its results.",
     params: byId(id),
-    reads: ["messages", "deliveries"],
     answer: messageDetails,
   }),
   defineCall({
     name: "messages.values",
-    method: "GET",
-    path: "/api/message-values",
     summary:
       "Values that messages have been seen with, for a filter: those that contain a text, the most frequent first.",
     query: z.strictObject({
@@ -268,7 +253,6 @@ export const messageCalls = [
         .describe("A key of the filter; all of them when left out."),
       text: z.string().max(200).default(""),
     }),
-    reads: ["messages"],
     answer: listOf(
       z.object({
         key: z.enum(filterKeys),
@@ -282,8 +266,6 @@ export const messageCalls = [
   }),
   defineCall({
     name: "messages.retryAll",
-    method: "POST",
-    path: "/api/messages/retry",
     summary:
       "Retries the deliveries of the newest 10,000 messages that match a filter, or of the named messages, where they are waiting, failed, expired or cancelled. With `dryRun` it only counts them.",
     body: z.strictObject({
@@ -295,16 +277,12 @@ export const messageCalls = [
   }),
   defineCall({
     name: "messages.replay",
-    method: "POST",
-    path: "/api/messages/{id}/replay",
     summary: "Sends the message again, as a new message.",
     params: byId(id),
     answer: messageSummary,
   }),
   defineCall({
     name: "messages.pin",
-    method: "POST",
-    path: "/api/messages/{id}/pin",
     summary: "A pinned message survives retention.",
     params: byId(id),
     body: z.strictObject({ pinned: z.boolean() }),

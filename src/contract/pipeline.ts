@@ -44,16 +44,11 @@ const what = z.enum(["messages", "everything"]);
 export const pipelineCalls = [
   defineCall({
     name: "stats.get",
-    method: "GET",
-    path: "/api/stats",
     summary: "Counts, rates, queue depth and data size.",
-    reads: ["messages", "deliveries"],
     answer: stats,
   }),
   defineCall({
     name: "pipeline.settle",
-    method: "POST",
-    path: "/api/settle",
     summary:
       "Returns when nothing is queued or being sent, or at the timeout. Waiting retries may remain, and so may deliveries that a disabled destination pauses or that a test endpoint holds on a paused clock.",
     body: z.strictObject({ timeoutMs: z.int().min(0).max(600_000).default(30_000) }),
@@ -61,8 +56,6 @@ export const pipelineCalls = [
   }),
   defineCall({
     name: "pipeline.reset",
-    method: "POST",
-    path: "/api/reset",
     summary:
       "Removes all messages, or the configuration as well, and sets the clock to real time if asked to. The settings stay.",
     body: z.strictObject({
@@ -94,19 +87,14 @@ export type AboutAnswer = z.output<typeof about>;
 export const aboutCalls = [
   defineCall({
     name: "about.get",
-    method: "GET",
-    path: "/api/about",
     summary: "The running Hookyard: its version, its addresses and its data directory.",
     answer: about,
   }),
   defineCall({
     name: "about.health",
-    method: "GET",
-    path: "/api/health",
     summary:
       "Whether Hookyard runs and its data file works; otherwise the status is 503. Needs no token.",
     isPublic: true,
-    reads: [],
     answer: z.object({ status: z.literal("ok"), version: z.string() }),
   }),
 ] as const;
@@ -120,16 +108,11 @@ const demoState = z.object({
 export const workspaceCalls = [
   defineCall({
     name: "workspaces.get",
-    method: "GET",
-    path: "/api/workspaces",
     summary: "Whether the demo is open.",
-    reads: ["settings"],
     answer: demoState,
   }),
   defineCall({
     name: "workspaces.open",
-    method: "POST",
-    path: "/api/workspaces",
     summary:
       "Sets up a workspace to start from, once: a first source, destination and test endpoint, or a shop that generates traffic until it is closed.",
     body: z.strictObject({ kind: z.enum(["first", "demo"]) }),
@@ -143,8 +126,6 @@ export const workspaceCalls = [
   }),
   defineCall({
     name: "workspaces.close",
-    method: "POST",
-    path: "/api/workspaces/close",
     summary: "Closes the demo: its shop sends nothing more. What it created stays.",
     body: z.strictObject({}),
     answer: demoState,

@@ -102,8 +102,6 @@ const profileDetails = profileSummary
 export const profileCalls = [
   defineCall({
     name: "profiles.list",
-    method: "GET",
-    path: "/api/profiles",
     summary: "Profiles, last seen first.",
     query: z.strictObject({
       ...page(cursor),
@@ -111,22 +109,16 @@ export const profileCalls = [
       userId: z.string().optional().describe("The profile that has this userId."),
       audienceId: idOf(audienceIds).optional().describe("Members of this audience."),
     }),
-    reads: ["profiles", "audiences"],
     answer: pageOf(profileAnswer, cursor),
   }),
   defineCall({
     name: "profiles.get",
-    method: "GET",
-    path: "/api/profiles/{id}",
     summary: "One profile with all its data.",
     params: byId(id),
-    reads: ["profiles", "audiences", "computed-traits", "suppressions"],
     answer: profileDetails,
   }),
   defineCall({
     name: "profiles.seen",
-    method: "GET",
-    path: "/api/profiles/seen",
     summary:
       "The names of traits, events and properties seen so far, most frequent first. For suggestions.",
     answer: z.object({

@@ -51,15 +51,11 @@ export const retryProfileDraft = retryProfileChanges
 export const retryProfileCalls = [
   defineCall({
     name: "retryProfiles.list",
-    method: "GET",
-    path: "/api/retry-profiles",
     summary: "The built-in retry profiles, then the custom ones.",
     answer: listOf(retryProfileAnswer),
   }),
   defineCall({
     name: "retryProfiles.create",
-    method: "POST",
-    path: "/api/retry-profiles",
     summary: "Creates a retry profile. Members that are left out have the values of `documented`.",
     body: retryProfileDraft,
     answer: retryProfileAnswer,
@@ -67,16 +63,12 @@ export const retryProfileCalls = [
   }),
   defineCall({
     name: "retryProfiles.get",
-    method: "GET",
-    path: "/api/retry-profiles/{id}",
     summary: "One retry profile, by its id or its name.",
     params: byId(z.string()),
     answer: retryProfileAnswer,
   }),
   defineCall({
     name: "retryProfiles.update",
-    method: "PATCH",
-    path: "/api/retry-profiles/{id}",
     summary: "Changes the given members.",
     params: byId(z.string()),
     body: retryProfileChanges,
@@ -84,8 +76,6 @@ export const retryProfileCalls = [
   }),
   defineCall({
     name: "retryProfiles.delete",
-    method: "DELETE",
-    path: "/api/retry-profiles/{id}",
     summary: "Deletes a custom retry profile.",
     params: byId(z.string()),
     answer: deleted(z.string()),

@@ -155,15 +155,11 @@ const whatIfAnswer = z.object({
 export const scenarioCalls = [
   defineCall({
     name: "scenarios.list",
-    method: "GET",
-    path: "/api/scenarios",
     summary: "The scenarios that come with Hookyard.",
     answer: listOf(readyScenario),
   }),
   defineCall({
     name: "scenarios.check",
-    method: "POST",
-    path: "/api/scenarios/check",
     summary: "Checks a scenario's text, and returns each problem with its place. Runs nothing.",
     body: z.strictObject({ text: scenarioText }),
     answer: z.object({
@@ -173,8 +169,6 @@ export const scenarioCalls = [
   }),
   defineCall({
     name: "scenarios.run",
-    method: "POST",
-    path: "/api/scenarios/run",
     summary:
       "Starts a scenario in its own pipeline, in memory and with its own clock. Returns immediately; `scenarioRuns.get` returns the progress.",
     body: z.strictObject({
@@ -187,8 +181,6 @@ export const scenarioCalls = [
   }),
   defineCall({
     name: "scenarios.record",
-    method: "POST",
-    path: "/api/scenarios/record",
     summary:
       "Creates a scenario from messages: their sources and destinations, receivers that answer as they did, and the results as expectations.",
     body: z.strictObject({
@@ -206,8 +198,6 @@ export const scenarioCalls = [
   }),
   defineCall({
     name: "scenarios.whatIf",
-    method: "POST",
-    path: "/api/scenarios/what-if",
     summary:
       "Writes the delivery of an attempt as a scenario, runs it in its own pipeline with that one answer changed, and compares both. Nothing is sent to its webhooks.",
     body: z.strictObject({
@@ -224,23 +214,17 @@ export const scenarioCalls = [
   }),
   defineCall({
     name: "scenarioRuns.list",
-    method: "GET",
-    path: "/api/scenario-runs",
     summary: "The newest runs since the start, newest first.",
     answer: listOf(scenarioRun),
   }),
   defineCall({
     name: "scenarioRuns.get",
-    method: "GET",
-    path: "/api/scenario-runs/{id}",
     summary: "One run.",
     params: byId(z.string()),
     answer: scenarioRun,
   }),
   defineCall({
     name: "scenarioRuns.delete",
-    method: "DELETE",
-    path: "/api/scenario-runs/{id}",
     summary: "Ends a run if it is in progress, and deletes it.",
     params: byId(z.string()),
     answer: deleted(z.string()),

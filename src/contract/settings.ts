@@ -92,23 +92,16 @@ const paritiesAnswer = z
 export const settingsCalls = [
   defineCall({
     name: "settings.parity",
-    method: "GET",
-    path: "/api/parity",
     summary: "How far the configuration is like the hosted service, and what would not work there.",
-    reads: ["settings", "sources", "destinations", "messages"],
     answer: paritiesAnswer,
   }),
   defineCall({
     name: "settings.get",
-    method: "GET",
-    path: "/api/settings",
     summary: "The settings.",
     answer: settingsAnswer,
   }),
   defineCall({
     name: "settings.update",
-    method: "PATCH",
-    path: "/api/settings",
     summary: "Changes the given members.",
     body: settingsChanges,
     answer: settingsAnswer,

@@ -14,6 +14,7 @@ import { callNamed, type AnswerOf, type InputOf } from "./contract.ts";
 import { listedDelivery } from "./deliveries.ts";
 import { sentenceOf } from "./issues.ts";
 import { messageDetails, messageSummary, type MessageSummaryAnswer } from "./messages.ts";
+import { damaged, larger, maxSharedMessages } from "./share-limits.ts";
 import { createShareLists } from "./share-lists.ts";
 
 const shareHead = z.object({
@@ -44,29 +45,6 @@ export const sharedCalls = [
 
 type Recorded = { head: ShareHead; call(name: string, input: unknown): RecordedAnswer };
 type RecordedAnswer = { status: number; body: unknown };
-
-/** The id under which a page looks for a share file in itself. */
-export const embeddedShareId = "hookyard-share";
-
-/** A compressed file can claim to be far larger than it is. */
-export const maxShareBytes = 400_000_000;
-/** More would not be a file that somebody opens in a second. */
-export const maxSharedMessages = 10_000;
-
-const larger = (than: string): Problem =>
-  problem(
-    400,
-    "share_too_large",
-    `This share file holds more than ${than}, and no Hookyard writes one like that. It is not opened.`,
-  );
-export const tooLarge = larger("400 MB");
-
-export const damaged = (why: string): Problem =>
-  problem(
-    400,
-    "share_damaged",
-    `This share file is damaged: ${why}. Ask for it again, as it was sent.`,
-  );
 
 const foreign = problem(
   400,

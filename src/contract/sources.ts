@@ -148,15 +148,11 @@ export const sourceDraft = z
 export const sourceCalls = [
   defineCall({
     name: "sources.list",
-    method: "GET",
-    path: "/api/sources",
     summary: "All sources.",
     answer: listOf(sourceAnswer),
   }),
   defineCall({
     name: "sources.create",
-    method: "POST",
-    path: "/api/sources",
     summary: "Creates a source.",
     body: sourceDraft,
     maxValues: valuesWithPlan,
@@ -165,16 +161,12 @@ export const sourceCalls = [
   }),
   defineCall({
     name: "sources.get",
-    method: "GET",
-    path: "/api/sources/{id}",
     summary: "One source.",
     params: byId(id),
     answer: sourceAnswer,
   }),
   defineCall({
     name: "sources.plan",
-    method: "GET",
-    path: "/api/sources/{id}/plan",
     summary: "The tracking plan of a source, with its rules; null when it has none.",
     params: byId(id),
     answer: z.object({
@@ -185,8 +177,6 @@ export const sourceCalls = [
   }),
   defineCall({
     name: "sources.update",
-    method: "PATCH",
-    path: "/api/sources/{id}",
     summary: "Changes the given members.",
     params: byId(id),
     body: sourceDraft.partial(),
@@ -195,8 +185,6 @@ export const sourceCalls = [
   }),
   defineCall({
     name: "sources.send",
-    method: "POST",
-    path: "/api/sources/{id}/send",
     summary:
       "Sends one call to the ingest port as this source, over HTTP as a client would; returns the port's response.",
     params: byId(id),
@@ -211,8 +199,6 @@ export const sourceCalls = [
   }),
   defineCall({
     name: "sources.delete",
-    method: "DELETE",
-    path: "/api/sources/{id}",
     summary: "Deletes a source. Its messages stay.",
     params: byId(id),
     answer: deleted(id),
@@ -224,8 +210,6 @@ const byWriteKey = z.strictObject({ writeKey: z.string() });
 export const unknownKeyCalls = [
   defineCall({
     name: "unknownKeys.list",
-    method: "GET",
-    path: "/api/unknown-keys",
     summary: "Write keys that no source has, with the number of stored requests.",
     answer: listOf(
       z
@@ -241,8 +225,6 @@ export const unknownKeyCalls = [
   }),
   defineCall({
     name: "unknownKeys.adopt",
-    method: "POST",
-    path: "/api/unknown-keys/{writeKey}/adopt",
     summary: "Creates a source with the key and accepts the stored requests.",
     params: byWriteKey,
     body: z.strictObject({ name: z.string() }),
@@ -251,8 +233,6 @@ export const unknownKeyCalls = [
   }),
   defineCall({
     name: "unknownKeys.forget",
-    method: "DELETE",
-    path: "/api/unknown-keys/{writeKey}",
     summary: "Deletes the key and its stored requests.",
     params: byWriteKey,
     answer: z.object({ writeKey: z.string() }),
@@ -299,11 +279,8 @@ const refusedRequest = z
 export const refusedCalls = [
   defineCall({
     name: "refused.list",
-    method: "GET",
-    path: "/api/refused",
     summary:
       "Requests that the ingest port refused, the last one first. Those that are kept for an unknown write key are listed there.",
-    reads: ["refused", "sources"],
     answer: z.object({
       items: z.array(refusedRequest),
       dropped: z.int().describe("Entries that were removed in favour of newer ones."),
@@ -311,8 +288,6 @@ export const refusedCalls = [
   }),
   defineCall({
     name: "refused.clear",
-    method: "DELETE",
-    path: "/api/refused",
     summary: "Empties the list of refused requests.",
     answer: z.object({ count: z.int() }),
   }),

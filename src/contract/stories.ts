@@ -52,15 +52,11 @@ export type StoryAnswer = z.output<typeof story>;
 export const storyCalls = [
   defineCall({
     name: "stories.list",
-    method: "GET",
-    path: "/api/stories",
     summary: "The stories that are open.",
     answer: listOf(story),
   }),
   defineCall({
     name: "stories.open",
-    method: "POST",
-    path: "/api/stories",
     summary:
       "Opens a scenario with captions as a story: its pipeline is started in memory beside the user's own, which stays as it is.",
     body: z.strictObject({
@@ -76,16 +72,12 @@ export const storyCalls = [
   }),
   defineCall({
     name: "stories.get",
-    method: "GET",
-    path: "/api/stories/{id}",
     summary: "One story.",
     params: byId(z.string()),
     answer: story,
   }),
   defineCall({
     name: "stories.go",
-    method: "POST",
-    path: "/api/stories/{id}/go",
     summary:
       "Plays up to a scene, and returns when it is there. To go back, the story is run again from its seed.",
     params: byId(z.string()),
@@ -97,8 +89,6 @@ export const storyCalls = [
   }),
   defineCall({
     name: "stories.close",
-    method: "DELETE",
-    path: "/api/stories/{id}",
     summary: "Ends a story and its pipeline.",
     params: byId(z.string()),
     answer: deleted(z.string()),

@@ -4,13 +4,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { createApp } from "../app.ts";
-import {
-  applyAtStart,
-  configFile,
-  environmentWith,
-  keptBeside,
-  readConfigFile,
-} from "./config-file.ts";
+import { applyAtStart, environmentWith, keptBeside, readConfigFile } from "./config-file.ts";
+import { configFile } from "./read-config.ts";
 
 function directoryWith(files: Record<string, string>): string {
   const path = mkdtempSync(join(tmpdir(), "hookyard-config-"));

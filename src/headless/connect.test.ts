@@ -36,7 +36,7 @@ test("what a call has is in its path, in its query and in its body", async () =>
   expect(asked).toEqual([
     "GET /api/messages",
     "GET /api/messages?limit=1",
-    "GET /api/messages?sourceId=src_1&sourceId=src_2&userId=a%26b",
+    "GET /api/messages?userId=a%26b&sourceId=src_1&sourceId=src_2",
     "GET /api/messages/msg%2F1",
     'POST /api/messages/msg_1/pin {"pinned":true}',
     'POST /api/clock/advance {"to":"idle"}',

@@ -3,14 +3,13 @@
  * control API of whichever host it has.
  */
 
-import { once } from "node:events";
-import { request, type IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { createInterface } from "node:readline";
-import type { Call } from "../contract/call.ts";
-import { callNamed } from "../contract/contract.ts";
-import { changeStream, type ChangeAnswer } from "../contract/events.ts";
+import type { ChangeAnswer } from "../contract/events.ts";
+import { changesPath, requestOf } from "../contract/places.ts";
 import { startTimer } from "../engine/real-time.ts";
 import { typedCalls, type ScenarioPipeline } from "../scenarios/run/pipeline.ts";
+import { ask, textOf } from "./ask.ts";
 import { runningIn, type Host } from "./running.ts";
 
 /** The message says what to do. */
@@ -94,24 +93,18 @@ function connectionTo(place: Place): Connection {
         ? `Nothing answers at ${uiUrl}.`
         : `The Hookyard that ran as process ${pid} no longer answers at ${uiUrl}. Start it again with hookyard serve.`,
     );
-  const ask = async (method: string, path: string, body?: object, signal?: AbortSignal) => {
-    const outgoing = request(`${uiUrl}${path}`, {
+  const asked = (method: string, path: string, body?: object, signal?: AbortSignal) =>
+    ask(`${uiUrl}${path}`, {
       method,
-      agent: false,
       headers: { Authorization: `Bearer ${token}` },
-      ...(signal === undefined ? {} : { signal }),
-    });
-    outgoing.end(body === undefined ? undefined : JSON.stringify(body));
-    try {
-      const [response] = (await once(outgoing, "response")) as [IncomingMessage];
-      return response;
-    } catch {
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal,
+    }).catch(() => {
       throw noAnswer();
-    }
-  };
+    });
   const calls = typedCalls(async (name, input, signal) => {
-    const { method, path, body } = requestOf(callNamed(name) as Call, input as object);
-    const response = await ask(method, path, body, signal);
+    const { method, path, body } = requestOf(name, input as object);
+    const response = await asked(method, path, body, signal);
     const text = await textOf(response).catch(() => {
       throw noAnswer();
     });
@@ -129,7 +122,7 @@ function connectionTo(place: Place): Connection {
     host,
     async changes() {
       const open = async (): Promise<IncomingMessage> => {
-        const response = await ask("GET", changeStream.path);
+        const response = await asked("GET", changesPath);
         if (response.statusCode === 200) return response;
         response.destroy();
         throw anotherProgram(place);
@@ -145,33 +138,6 @@ function connectionTo(place: Place): Connection {
       return goingOn(await open());
     },
   };
-}
-
-function requestOf({ method, path, query }: Call, input: object) {
-  const rest = new Map<string, unknown>(Object.entries(input));
-  const take = (name: string): unknown => {
-    const value = rest.get(name);
-    rest.delete(name);
-    return value;
-  };
-  const place = path.replace(/\{(\w+)\}/g, (_, name: string) =>
-    encodeURIComponent(String(take(name))),
-  );
-  const search = new URLSearchParams();
-  for (const name of Object.keys(query?.shape ?? {})) {
-    const value = take(name);
-    const all = value === undefined ? [] : ([value].flat() as (string | number | boolean)[]);
-    for (const one of all) search.append(name, String(one));
-  }
-  const suffix = search.size === 0 ? "" : `?${search.toString()}`;
-  const body = Object.fromEntries(rest);
-  return { method, path: place + suffix, ...(method === "GET" ? {} : { body }) };
-}
-
-async function textOf(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of response) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 /** Every answer of Hookyard is an object. */

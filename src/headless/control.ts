@@ -1,7 +1,7 @@
 /**
  * The control API of a running Hookyard, as both hosts serve it: with a token, with the inspector's
  * pages, and with a file in the data directory that says where it listens, by which the command
- * line and a second Hookyard find it.
+ * line and a second Hookyard find it. The contract is loaded only where one starts.
  */
 
 import { rmSync } from "node:fs";
@@ -10,8 +10,6 @@ import type { Api } from "../api/api.ts";
 import type { DataInUse } from "../app-errors.ts";
 import { monotonic, startTimer } from "../engine/real-time.ts";
 import { connect, NoHookyard, type Connection } from "./connect.ts";
-import { createControlPort } from "./http-api.ts";
-import { openInspector } from "./open-inspector.ts";
 import { createStaticPages } from "./static-pages.ts";
 import { readOrMakeToken } from "./token.ts";
 import { runningFile, runningIn, writeRunning, type Host } from "./running.ts";
@@ -39,6 +37,7 @@ export async function startControl({
   version,
   ...options
 }: ControlOptions): Promise<Control> {
+  const { createControlPort } = await import("./http-api.ts");
   const token = readOrMakeToken(dataDir);
   const pages = createStaticPages([join(root, "out", "renderer"), join(root, "resources", "bare")]);
   const control = createControlPort({ ...options, host, token, pages });
@@ -77,6 +76,7 @@ export async function joinRunning(
   if (running === null) return false;
   const pid = runningIn(dataDir)?.pid;
   say(`Hookyard already runs with the data in ${dataDir} (process ${pid}): ${running.uiUrl}`);
+  const { openInspector } = await import("./open-inspector.ts");
   await openInspector({ ...running, say });
   return true;
 }

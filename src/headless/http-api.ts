@@ -8,8 +8,8 @@ import { type IncomingMessage, type ServerResponse, createServer } from "node:ht
 import { PortTaken } from "../app-errors.ts";
 import type { Api } from "../api/api.ts";
 import { calls } from "../contract/contract.ts";
-import { besideHeader, changeStream } from "../contract/events.ts";
-import type { Call, Method } from "../contract/call.ts";
+import type { Call } from "../contract/call.ts";
+import { besideHeader, changesPath, type Method } from "../contract/places.ts";
 import { type Problem, isProblem, problem } from "../domain/problem.ts";
 import type { McpServer } from "../mcp/protocol.ts";
 import {
@@ -167,7 +167,7 @@ async function respondToCall(exchange: Exchange, path: string, search: string): 
       problem(404, "not_found", `There is no pipeline ${String(beside)} beside this one.`),
     );
 
-  if (path === openApiPath || path === changeStream.path) {
+  if (path === openApiPath || path === changesPath) {
     if (request.method !== "GET") return answerWrongMethod(response, ["GET"]);
     if (path === openApiPath) return answerJson(response, 200, api.openApi());
     streams.add(response);

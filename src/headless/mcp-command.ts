@@ -8,7 +8,6 @@ import { join, resolve } from "node:path";
 import { DataInUse, OpenError, PortTaken, Refusal } from "../app-errors.ts";
 import { monotonic, startTimer } from "../engine/real-time.ts";
 import type { Collector } from "../engine/traces/collector.ts";
-import { createMcp } from "../mcp/mcp.ts";
 import { whenAskedToStop } from "./asked-to-stop.ts";
 import { defaultDataDirectory, mcp } from "./commands.ts";
 import { applyAtStart, environmentWith, readConfigFile, type ConfigFile } from "./config-file.ts";
@@ -135,6 +134,7 @@ async function startOn(
     const options = { api, dataDir, root, version, report, program: "agent" } as const;
     const control = await startControl({ ...options, port: ports.ui });
     warn(`Started Hookyard: ${control.uiUrl}. It ends with this program.`);
+    const { createMcp } = await import("../mcp/mcp.ts");
     const server = await createMcp({ api, report });
     return {
       answer: server.answer,

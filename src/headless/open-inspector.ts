@@ -6,6 +6,7 @@
 
 import { spawn } from "node:child_process";
 import { startTimer } from "../engine/real-time.ts";
+import { ask, textOf } from "./ask.ts";
 import { linkPath } from "./open-links.ts";
 
 type OpenOptions = { uiUrl: string; token: string; say: (sentence: string) => void };
@@ -26,9 +27,9 @@ export async function openInspector({
 async function linkTo(uiUrl: string, token: string): Promise<string | null> {
   try {
     const headers = { Authorization: `Bearer ${token}` };
-    const response = await fetch(`${uiUrl}${linkPath}`, { method: "POST", headers });
-    const { path } = (await response.json()) as { path?: unknown };
-    return response.ok && typeof path === "string" ? `${uiUrl}${path}` : null;
+    const response = await ask(`${uiUrl}${linkPath}`, { method: "POST", headers });
+    const { path } = JSON.parse(await textOf(response)) as { path?: unknown };
+    return response.statusCode === 200 && typeof path === "string" ? `${uiUrl}${path}` : null;
   } catch {
     return null;
   }

@@ -4,8 +4,9 @@
  */
 
 import { z } from "zod";
-import type { Call, Method } from "../contract/call.ts";
+import type { Call } from "../contract/call.ts";
 import { calls } from "../contract/contract.ts";
+import type { Method } from "../contract/places.ts";
 import type { Problem } from "../domain/problem.ts";
 import { invalid, problem } from "../domain/problem.ts";
 

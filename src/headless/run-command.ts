@@ -9,8 +9,7 @@ import type { ScenarioReport } from "../contract/scenarios.ts";
 import { isProblem } from "../domain/problem.ts";
 import { monotonic, startTimer, wallClockNow, type RealTimer } from "../engine/real-time.ts";
 import { typedCalls, type RunningPipeline } from "../scenarios/run/pipeline.ts";
-import { readScenario } from "../scenarios/file/read-scenario.ts";
-import { runRead, unusableReport } from "../scenarios/run/run-scenario.ts";
+import type { runRead as RunRead } from "../scenarios/run/run-scenario.ts";
 import { annotations, stepSummary } from "../scenarios/report/github.ts";
 import { junitXml, type TimedReport } from "../scenarios/report/junit.ts";
 import { colourPaint, plainPaint, reportText, type Paint } from "../scenarios/report/text.ts";
@@ -200,9 +199,11 @@ async function shareRun(
   process.stderr.write(`${"wrong" in written ? written.wrong : writtenText(written)}\n`);
 }
 
-type RunFile = Pick<Parameters<typeof runRead>[0], "start" | "keep" | "seed"> & { file: string };
+type RunFile = Pick<Parameters<typeof RunRead>[0], "start" | "keep" | "seed"> & { file: string };
 
 async function runFile({ file, ...options }: RunFile): Promise<TimedReport> {
+  const { readScenario } = await import("../scenarios/file/read-scenario.ts");
+  const { runRead, unusableReport } = await import("../scenarios/run/run-scenario.ts");
   const startedAt = wallClockNow();
   const began = monotonic();
   const stepsMs: number[] = [];

@@ -1,10 +1,9 @@
 /** `hookyard send`: from flags or standard input to the ingest port, as any client sends. */
 
 import { randomUUID } from "node:crypto";
-import { request, type IncomingMessage } from "node:http";
-import { text } from "node:stream/consumers";
 import type { AnswerOf } from "../contract/contract.ts";
 import { isWrittenNumber, parseAsWritten } from "../domain/written-json.ts";
+import { ask, textOf } from "./ask.ts";
 import type * as commands from "./commands.ts";
 import { type Connection, NoHookyard } from "./connect.ts";
 import { isLoopback } from "./serve-flags.ts";
@@ -66,19 +65,15 @@ export async function send(
   return rejected.length === 0 && others <= 0 ? 0 : 1;
 }
 
-/** Null when the connection ended without a whole answer. `fetch` refuses some ports. */
+/** Null when the connection ended without a whole answer. */
 async function post(
   ingestUrl: string,
-  batch: string,
+  body: string,
 ): Promise<{ status: number; body: string } | null> {
   const headers = { "Content-Type": "application/json" };
   try {
-    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-      request(`${ingestUrl}/v1/batch`, { method: "POST", agent: false, headers }, resolve)
-        .on("error", reject)
-        .end(batch);
-    });
-    return { status: answer.statusCode ?? 0, body: await text(answer) };
+    const answer = await ask(`${ingestUrl}/v1/batch`, { method: "POST", headers, body });
+    return { status: answer.statusCode ?? 0, body: await textOf(answer) };
   } catch (error) {
     const { syscall } = error as NodeJS.ErrnoException;
     // Several addresses of a host name were tried.

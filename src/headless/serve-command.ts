@@ -19,7 +19,6 @@ import {
 import { joinRunning, startControl, whoHasData } from "./control.ts";
 import { endEarly, type Invocation } from "./flags.ts";
 import { keepMemorySmall } from "./memory.ts";
-import { openInspector } from "./open-inspector.ts";
 import {
   isLoopback,
   parseServeFlags,
@@ -167,7 +166,10 @@ function announce({
       `Warning: Hookyard listens on ${flags.host}. Other machines may reach its ports, and everything is sent without encryption.`,
     );
   }
-  if (flags.open) void openInspector({ uiUrl, token, say: warn });
+  if (flags.open)
+    void import("./open-inspector.ts").then(({ openInspector }) =>
+      openInspector({ uiUrl, token, say: warn }),
+    );
 }
 
 function sentenceOf(error: unknown, flags: ServeFlags): string {

@@ -11,19 +11,13 @@ import { OpenError, PortTaken } from "../app-errors.ts";
 import { isProblem } from "../domain/problem.ts";
 import { monotonic, wallClockNow } from "../engine/real-time.ts";
 import { CallRefused } from "../scenarios/run/pipeline.ts";
-import {
-  collectShare,
-  shareApi,
-  shareForm,
-  writeShare,
-  writeShareBytes,
-  writtenText,
-} from "../share/share-file.ts";
 import { whenAskedToStop } from "./asked-to-stop.ts";
 import { defaultDataDirectory, openShare, share } from "./commands.ts";
 import { connect, NoHookyard } from "./connect.ts";
 import { endEarly, readFlags, wholeNumber, type Invocation } from "./flags.ts";
-import { openInspector } from "./open-inspector.ts";
+
+/** With the contract, so only where there is something to do. */
+const shareFiles = () => import("../share/share-file.ts");
 
 export async function shareCommand({ args, root, version }: Invocation): Promise<number> {
   const read = readFlags(share, args);
@@ -39,6 +33,7 @@ export async function shareCommand({ args, root, version }: Invocation): Promise
   // HOOKYARD_URL comes first, as for the other commands, unless a flag names the data.
   const isNamed = args.some((arg) => /^--data(?:=|$)/.test(arg));
   const isElsewhere = Boolean(process.env["HOOKYARD_URL"]) && !isNamed;
+  const { writtenText } = await shareFiles();
   try {
     const asked = { place, file, filter, redact, secrets, force };
     const written = isElsewhere
@@ -81,6 +76,7 @@ async function shareOfRunning(asked: Asked) {
 
 /** Of the one that runs at `HOOKYARD_URL`, whose data may be on another machine; else with the data. */
 async function shareThere({ place, file, force, ...asked }: Asked, environment: NodeJS.ProcessEnv) {
+  const { shareForm, writeShareBytes } = await shareFiles();
   const { call } = await connect(place, environment);
   const { base64, messages } = await call("shares.write", { ...asked, as: shareForm(file) });
   return writeShareBytes({ file, force, content: Buffer.from(base64, "base64"), messages });
@@ -90,6 +86,7 @@ async function shareHere({ place, root, version, file, force, ...asked }: Asked 
   const { directory, remove } = makeCopyDirectory();
   try {
     const { backUpData, createApp } = await import("../app.ts");
+    const { collectShare, writeShare } = await shareFiles();
     const to = join(directory, "hookyard.db");
     await backUpData({ data: place, to, force: false, temporary: directory });
     // Never started: it listens nowhere and sends nothing.
@@ -153,6 +150,7 @@ export async function openShareCommand({
   } catch (error) {
     return say(`${file} cannot be read: ${(error as Error).message}`, 1);
   }
+  const { shareApi } = await shareFiles();
   const api = shareApi(content);
   if (isProblem(api)) return say(`${file}: ${api.message}`, 1);
   const { createControlPort } = await import("./http-api.ts");
@@ -178,7 +176,9 @@ export async function openShareCommand({
     `${file} is open after ${Math.round(monotonic() - began)} ms. Ctrl+C ends it.\n\n  Inspector  ${uiUrl}/#token=${token}\n`,
   );
   if (!read.values["no-open"])
-    void openInspector({ uiUrl, token, say: (text) => void say(text, 0) });
+    void import("./open-inspector.ts").then(({ openInspector }) =>
+      openInspector({ uiUrl, token, say: (text) => void say(text, 0) }),
+    );
   await whenAskedToStop();
   await control.stop();
   return 0;

@@ -16,7 +16,7 @@ import {
   type ChipKey,
   type GoesOn,
 } from "../domain/message-filter.ts";
-import { inOneLine } from "../scenarios/file/members.ts";
+import { inOneLine } from "../scenarios/file/in-one-line.ts";
 import type { Connection } from "./connect.ts";
 import { WrongInput } from "./verb-command.ts";
 

@@ -1,20 +1,16 @@
 /**
  * The commands that talk to the running Hookyard, and what they print. Each returns its exit code;
- * `verb-command.ts` runs them.
+ * `verb-command.ts` runs them. What only some of them need is loaded by these: loading is most of
+ * the time that a command takes.
  */
 
-import type { ConfigurationDocument } from "../contract/configuration.ts";
 import type { AnswerOf } from "../contract/contract.ts";
 import { deliveryIds, messageIds } from "../domain/ids.ts";
 import { durationOf, parseFilter } from "../domain/message-filter.ts";
 import { startTimer } from "../engine/real-time.ts";
-import { CallRefused } from "../scenarios/run/pipeline.ts";
 import * as commands from "./commands.ts";
-import { keptBeside, readConfigFile, WrongConfig } from "./config-file.ts";
 import type { Connection } from "./connect.ts";
-import { openInspector } from "./open-inspector.ts";
 import { WrongInput, type Asked, runVerb } from "./verb-command.ts";
-import { send } from "./send-verb.ts";
 import { tail } from "./tail-verb.ts";
 import { detailsText, filterOf, messageLine } from "./verb-messages.ts";
 
@@ -22,9 +18,13 @@ import { detailsText, filterOf, messageLine } from "./verb-messages.ts";
 export async function runVerbNamed(name: string, args: readonly string[]): Promise<number | null> {
   switch (name) {
     case "apply":
-      return runVerb(commands.apply, args, apply);
+      return runVerb(commands.apply, args, async (asked) =>
+        (await import("./apply-verb.ts")).apply(asked),
+      );
     case "send":
-      return runVerb(commands.send, args, send);
+      return runVerb(commands.send, args, async (asked) =>
+        (await import("./send-verb.ts")).send(asked),
+      );
     case "tail":
       return runVerb(commands.tail, args, tail);
     case "wait":
@@ -254,43 +254,12 @@ async function reset({ hookyard, values, print }: Asked<typeof commands.reset>):
   return 0;
 }
 
-async function apply({
-  hookyard,
-  values,
-  print,
-  say,
-}: Asked<typeof commands.apply>): Promise<number> {
-  const config = await readConfigFile(values.config).catch((error: unknown) => {
-    throw error instanceof WrongConfig ? new WrongInput(error.message) : error;
-  });
-  if (config === null)
-    throw new WrongInput(
-      "There is no hookyard.config.yaml, .json or .ts here or above. Name a file with --config.",
-    );
-  const {
-    created,
-    updated,
-    missing = [],
-  } = await hookyard.call("configuration.import", config.document).catch((error: unknown) => {
-    if (error instanceof CallRefused) error.message = config.placed(error.message);
-    throw error;
-  });
-  const present = await hookyard.call("configuration.export", {});
-  const kept = keptBeside(config.document, present as ConfigurationDocument);
-  print(
-    { file: config.file, created, updated, kept, missing },
-    `${config.file}: ${created} created, ${updated} updated.${kept.length === 0 ? "" : ` Not in the file, and kept: ${kept.join(", ")}.`}`,
-  );
-  for (const what of missing)
-    say(`A credential was left out, and Hookyard does not have it. Enter it: ${what}.`);
-  return 0;
-}
-
 async function open({
   hookyard: { uiUrl, token },
   print,
   say,
 }: Asked<typeof commands.open>): Promise<number> {
+  const { openInspector } = await import("./open-inspector.ts");
   const { opened } = await openInspector({ uiUrl, token, say });
   if (!opened) return 1;
   print({ url: uiUrl }, `${uiUrl} is open in the browser.`);

@@ -18,5 +18,7 @@ export const rendererConfig = {
     // The content security policy allows files of our own and nothing inline.
     assetsInlineLimit: 0,
     chunkSizeWarningLimit: 2000,
+    // A page that holds a share file has one script. What is imported late is run late all the same.
+    rolldownOptions: { output: { codeSplitting: false } },
   },
 } satisfies UserConfig;

@@ -1,7 +1,8 @@
 /** The inspector: the frame, the view of the place, and what lies over both. */
 
 import { Component, type ReactNode, useEffect } from "react";
-import { calls, type CallName } from "../contract/contract.ts";
+import type { CallName } from "../contract/contract.ts";
+import { placeOf } from "../contract/places.ts";
 import { AudiencesView } from "./features/audiences/audiences-view.tsx";
 import { ClientsView } from "./features/clients/clients-view.tsx";
 import { useGlobalCommands } from "./features/commands/global-commands.ts";
@@ -110,7 +111,7 @@ const things: Partial<Record<CallName, string>> = {
 
 /** Says that a change came too late, and leaves the place of what is gone. */
 function leaveWhatIsGone(name: CallName, input: { id?: unknown }, { status }: CallError): void {
-  if (status !== 404 || calls[name].method !== "PATCH") return;
+  if (status !== 404 || placeOf(name).method !== "PATCH") return;
   useToast
     .getState()
     .showError(

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { embeddedShareId } from "../contract/share.ts";
+import { embeddedShareId } from "../contract/share-limits.ts";
 
 /**
  * The inspector and the share file in one page that needs no Hookyard and no network. Its policy

@@ -6,8 +6,8 @@
 
 import { useCallback, useRef, useSyncExternalStore } from "react";
 import { create } from "zustand";
-import { calls, type AnswerOf, type CallName, type InputOf } from "../../contract/contract.ts";
-import type { ChangeArea } from "../../contract/call.ts";
+import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
+import { placeOf, type ChangeArea } from "../../contract/places.ts";
 import { useReturns } from "../kit/use-action.ts";
 import {
   call,
@@ -53,7 +53,7 @@ export function useLive<Name extends CallName>(
   name: Name,
   input: InputOf<Name> | null,
 ): Live<AnswerOf<Name>> {
-  return useRead(name, input, calls[name].reads);
+  return useRead(name, input, placeOf(name).reads);
 }
 
 /**

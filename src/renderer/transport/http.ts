@@ -3,8 +3,8 @@
  * because only fetch can carry the token.
  */
 
-import { callNamed, type AnswerOf, type CallName, type InputOf } from "../../contract/contract.ts";
-import { besideHeader } from "../../contract/events.ts";
+import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
+import { besideHeader, changesPath, requestOf, type CallRequest } from "../../contract/places.ts";
 import {
   type Change,
   type Connection,
@@ -28,13 +28,13 @@ const silenceMs = 40_000;
 const hidden = "the page is hidden";
 
 /** The changes that are under way. */
-const underWay = new Set<{ request: HttpRequest; ended: Promise<unknown> }>();
+const underWay = new Set<{ request: CallRequest; ended: Promise<unknown> }>();
 
 /**
  * Sends a change once those before it that set one of the same members have been answered. Each
  * request has a connection of its own, so a later one could arrive first.
  */
-async function inOrder<Answer>(request: HttpRequest, send: () => Promise<Answer>): Promise<Answer> {
+async function inOrder<Answer>(request: CallRequest, send: () => Promise<Answer>): Promise<Answer> {
   const earlier = [...underWay].filter((other) => setsTheSame(other.request, request));
   const sent = Promise.allSettled(earlier.map(({ ended }) => ended)).then(send);
   const entry = { request, ended: sent };
@@ -46,8 +46,8 @@ async function inOrder<Answer>(request: HttpRequest, send: () => Promise<Answer>
   }
 }
 
-const setsTheSame = (one: HttpRequest, other: HttpRequest): boolean =>
-  one.url === other.url &&
+const setsTheSame = (one: CallRequest, other: CallRequest): boolean =>
+  one.path === other.path &&
   Object.keys(one.body ?? {}).some((member) => Object.hasOwn(other.body ?? {}, member));
 
 export function createHttpTransport({ token }: { token: string }): Transport {
@@ -60,12 +60,12 @@ export function createHttpTransport({ token }: { token: string }): Transport {
     name: Name,
     input: InputOf<Name>,
   ): Promise<AnswerOf<Name>> {
-    const request = requestOf(name, input as Record<string, unknown>);
-    const { url, method, body } = request;
+    const request = requestOf(name, input as object);
+    const { path, method, body } = request;
     const headers = headersFor(pipelineFor(name));
     const send = async (): Promise<{ response: Response; answer: unknown }> => {
       try {
-        const response = await fetch(url, {
+        const response = await fetch(path, {
           method,
           // Chromium lets a request wait for others to the same address that are in its cache.
           cache: "no-store",
@@ -119,7 +119,7 @@ export function createHttpTransport({ token }: { token: string }): Transport {
     const listen = async (): Promise<void> => {
       aborter = new AbortController();
       const resume: Record<string, string> = lastId === null ? {} : { "Last-Event-ID": lastId };
-      const response = await fetch("/api/events", {
+      const response = await fetch(changesPath, {
         headers: { ...headers, ...resume },
         signal: aborter.signal,
       });
@@ -174,35 +174,6 @@ class StreamRefused extends Error {
     super(`the stream was refused with ${status}`);
     this.status = status;
   }
-}
-
-type HttpRequest = { url: string; method: string; body: Record<string, unknown> | undefined };
-
-/** A call's input is one flat object; over HTTP its members go where the contract has them. */
-export function requestOf(name: string, input: Record<string, unknown>): HttpRequest {
-  const contract = callNamed(name);
-  if (contract === undefined) throw new Error(`there is no call ${name}`);
-  const rest = { ...input };
-  const take = (member: string): unknown => {
-    const value = rest[member];
-    delete rest[member];
-    return value;
-  };
-  const path = contract.path.replace(/\{(\w+)\}/g, (_, member: string) =>
-    encodeURIComponent(String(take(member))),
-  );
-  const query = new URLSearchParams();
-  for (const member of Object.keys(contract.query?.shape ?? {})) {
-    const value = take(member);
-    for (const each of Array.isArray(value) ? value : [value])
-      if (each !== undefined) query.append(member, String(each));
-  }
-  const search = query.size > 0 ? `?${query.toString()}` : "";
-  return {
-    url: path + search,
-    method: contract.method,
-    body: contract.body === null ? undefined : rest,
-  };
 }
 
 type ServerSentEvent = { id: string | null; event: string; data: string };

@@ -1,16 +1,17 @@
 /** The transport of a share file: it answers from what was recorded, and nothing ever changes. */
 
-import {
-  damaged,
-  embeddedShareId,
-  maxShareBytes,
-  readShare,
-  tooLarge,
-} from "../../contract/share.ts";
+import { damaged, embeddedShareId, maxShareBytes, tooLarge } from "../../contract/share-limits.ts";
+import type { readShare as ReadShare } from "../../contract/share.ts";
 import { isProblem, type Problem } from "../../domain/problem.ts";
 import { useToast } from "../kit/copy.tsx";
 import type { Transport } from "./transport.ts";
 import { CallError } from "./call-error.ts";
+
+/** It brings the schemas of the contract, which nothing else on the page needs. */
+async function readLines(lines: string): Promise<ReturnType<typeof ReadShare>> {
+  const { readShare } = await import("../../contract/share.ts");
+  return readShare(lines);
+}
 
 /** The share file that this page holds, or null in every other page. */
 export function embeddedShare(): Promise<string> | null {
@@ -37,7 +38,7 @@ async function decompressed(file: Blob): Promise<string> {
 }
 
 export function createShareTransport(lines: Promise<string>): Transport {
-  const share = lines.then(readShare);
+  const share = lines.then(readLines);
   const fail = ({ status, code, message }: Omit<Problem, "problem">): never => {
     throw new CallError({ status, code, message });
   };
@@ -73,8 +74,8 @@ export function openDroppedShares(open: (name: string, lines: string) => void): 
         const [first, second] = new Uint8Array(await file.slice(0, 2).arrayBuffer());
         return first === 0x1f && second === 0x8b ? damaged("it cannot be decompressed") : "";
       })
-      .then((lines) => {
-        const share = typeof lines === "string" ? readShare(lines) : lines;
+      .then(async (lines) => {
+        const share = typeof lines === "string" ? await readLines(lines) : lines;
         if (isProblem(share)) useToast.getState().showError(`${file.name}: ${share.message}`);
         else if (typeof lines === "string") open(`${file.name} ${share.head.savedAt}`, lines);
       });

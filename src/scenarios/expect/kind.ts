@@ -9,7 +9,7 @@ import { bytesOf, type RecordedBytes } from "../../contract/shapes.ts";
 import type { Json } from "../../domain/json.ts";
 import { coverable, sign, signatureKey } from "../../domain/signature.ts";
 import { lookUp, parseJsonPath } from "../file/json-path.ts";
-import { inOneLine } from "../file/members.ts";
+import { inOneLine } from "../file/in-one-line.ts";
 import { fits, isMatcher, type ExpectedValue } from "../file/matcher.ts";
 
 /** One claim that a thing does not meet. */

@@ -4,6 +4,7 @@
  */
 
 import { z } from "zod";
+import { inOneLine, longestShown } from "./in-one-line.ts";
 
 /** A mapping with these members and no others. */
 export function members<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
@@ -37,14 +38,6 @@ export function unknownName(name: string, known: readonly string[]): string {
   const there =
     known.length === 0 ? "There are none." : `Known: ${known.map(inOneLine).join(", ")}.`;
   return `${inOneLine(name)} is unknown. ${there}`;
-}
-
-const longestShown = 60;
-
-export function inOneLine(text: string): string {
-  const plain = text !== "" && !/[\p{C}\p{Z}]{2}|^\p{Z}|\p{Z}$|[\p{Cc}\p{Zl}\p{Zp}]/u.test(text);
-  const shown = plain ? text : JSON.stringify(text);
-  return shown.length > longestShown ? `${shown.slice(0, longestShown)}…` : shown;
 }
 
 function nearest(name: string, known: readonly string[]): string | null {

@@ -7,7 +7,8 @@ import { checkHeader, checkWebhookUrl, maxHeaders } from "../../domain/webhook-r
 import type { FileChange } from "./change-schema.ts";
 import type { Expectation } from "./expectation-schema.ts";
 import { parseJsonPath, pathWords } from "./json-path.ts";
-import { inOneLine, unknownName } from "./members.ts";
+import { inOneLine } from "./in-one-line.ts";
+import { unknownName } from "./members.ts";
 import { problemsOfCaption } from "../story/captions.ts";
 import { openable, splitOpen, storyNames, wrongToOpen, type StoryNames } from "../story/scenes.ts";
 import type { PostStep, Scenario, ScenarioStep, SendStep } from "./scenario-schema.ts";

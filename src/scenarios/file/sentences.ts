@@ -6,7 +6,8 @@
 import type { z } from "zod";
 import { highestStatus } from "../../domain/http-status.ts";
 import { isObject, type Json } from "../../domain/json.ts";
-import { inOneLine, unknownMembers, unknownName } from "./members.ts";
+import { inOneLine } from "./in-one-line.ts";
+import { unknownMembers, unknownName } from "./members.ts";
 import { anyOf } from "./setup-schema.ts";
 import { rawAt, type FileProblem, type Path, type PlacedValue } from "./yaml-places.ts";
 

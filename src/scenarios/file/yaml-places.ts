@@ -15,7 +15,7 @@ import {
   type Node,
 } from "yaml";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
-import { inOneLine } from "./members.ts";
+import { inOneLine } from "./in-one-line.ts";
 
 /** Both count from 1. */
 type Place = { line: number; column: number };

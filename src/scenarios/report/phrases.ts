@@ -2,7 +2,7 @@
 
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import type { Subject } from "../file/expectation-schema.ts";
-import { inOneLine } from "../file/members.ts";
+import { inOneLine } from "../file/in-one-line.ts";
 import type { Verb } from "../file/scenario-schema.ts";
 
 const longest = 200;

@@ -35,7 +35,7 @@ export class CallRefused extends Error {
 }
 
 type PlainCall = (
-  name: string,
+  name: CallName,
   input: unknown,
   caller?: AbortSignal,
 ) => Promise<{ status: number; body: unknown }>;

@@ -5,7 +5,7 @@
 
 import { useEffect, useMemo, useState } from "react";
 import { PacedReader, pageTime } from "../../kit/paced-reader.ts";
-import { calls } from "../../../contract/contract.ts";
+import { placeOf } from "../../../contract/places.ts";
 import { nowOf, useClock } from "../../stores/clock.ts";
 import { useFeed, useLive } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
@@ -14,7 +14,7 @@ import { flowModel, type FlowAnswer, type FlowModel } from "./flow-model.ts";
 const pauseMs = 250;
 const restMs = 1000;
 
-const areas: ReadonlySet<string> = new Set(calls["flow.get"].reads);
+const areas: ReadonlySet<string> = new Set(placeOf("flow.get").reads);
 
 const isMoving = (answer: FlowAnswer): boolean =>
   answer.webhooks.some(({ perSecond, inFlight }) => perSecond > 0 || inFlight > 0) ||

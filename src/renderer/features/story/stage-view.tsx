@@ -5,7 +5,7 @@
 
 import type { ReactNode } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { bytesOf } from "../../../contract/shapes.ts";
+import { bytesOf } from "../../kit/byte-rows.ts";
 import { Sentence } from "../../kit/code-rows.tsx";
 import { State } from "../../kit/glyph.tsx";
 import { Icon, type IconName } from "../../kit/icon.tsx";

@@ -214,6 +214,22 @@ test("a story whose page has gone makes room for another one, and one whose page
   });
 });
 
+test.each([
+  ["at once", story("caption: Fine")],
+  ["while it waits", "name: A\nsteps:\n  - wait: 1m\n  - caption: Fine\n    advance: 1s\n"],
+])("a story is closed when its page goes away before it is open, %s", async (when, text) => {
+  await withApp(async (app) => {
+    const { call } = own(app);
+    const page = new AbortController();
+    const opening = app.api.call("stories.open", { text }, page.signal);
+    if (when !== "at once")
+      await expect.poll(async () => (await call("stories.list", {})).items).toHaveLength(1);
+    page.abort();
+    await opening;
+    expect((await call("stories.list", {})).items).toEqual([]);
+  });
+});
+
 test("a story ends when its page does not come back in time", async () => {
   const waits: { ms: number; run: () => void; isCancelled: boolean }[] = [];
   const ended: unknown[] = [];

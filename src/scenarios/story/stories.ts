@@ -65,7 +65,11 @@ export function createStories<Ports, Served>(options: StoriesOptions<Ports, Serv
   const open = new Map<string, Story<Ports, Served>>();
   let next = 1;
 
-  async function openStory(text: string, file: string | null): Promise<StoryAnswer | Problem> {
+  async function openStory(
+    text: string,
+    file: string | null,
+    caller?: AbortSignal,
+  ): Promise<StoryAnswer | Problem> {
     const { forServing, readScenario } = await import("../file/read-scenario.ts");
     const read = readScenario(text, forServing);
     if ("problems" in read) {
@@ -110,11 +114,16 @@ export function createStories<Ports, Served>(options: StoriesOptions<Ports, Serv
       return conflict("too_many_stories", `${maxOpen} stories are open already. Close one.`);
     open.set(id, story);
     let opened: StoryAnswer | Problem | null = null;
+    // Nobody knows the story of a page that goes away before the answer.
+    const abandon = (): void => story.end.abort();
+    caller?.addEventListener("abort", abandon);
+    if (caller?.aborted === true) abandon();
     try {
       opened = await unlessClosed(story, () => begin(story, options));
       return opened;
     } finally {
-      if (opened === null || isProblem(opened)) await close(story);
+      caller?.removeEventListener("abort", abandon);
+      if (opened === null || isProblem(opened) || story.end.signal.aborted) await close(story);
     }
   }
 
@@ -140,11 +149,11 @@ export function createStories<Ports, Served>(options: StoriesOptions<Ports, Serv
 
   const handlers: HandlersOf<"stories"> = {
     "stories.list": () => ({ items: [...open.values()].map(({ answer }) => answer) }),
-    "stories.open": async ({ text, file }) => {
+    "stories.open": async ({ text, file }, caller) => {
       const own = text ?? (file === undefined ? null : await options.ready(file));
       if (own === null)
         return file === undefined ? invalid("Pass a text or a file.") : notFound("scenario", file);
-      return openStory(own, file ?? null);
+      return openStory(own, file ?? null, caller);
     },
     "stories.get": ({ id }) => open.get(id)?.answer ?? notFound("story", id),
     "stories.go": async ({ id, to, again }) => {

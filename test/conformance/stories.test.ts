@@ -1,6 +1,8 @@
 /** Stories: scenarios with captions, played beside the user's own pipeline, the same every time. */
 
 import { readdirSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createSwitchedApi } from "../../src/api/switched-api.ts";
@@ -279,6 +281,30 @@ test("a story that waits in real time can be closed", async () => {
     await call("stories.close", { id });
     expect(await going).toMatchObject({ status: 404 });
     expect(cancelled).toHaveBeenCalledWith(set.mock.results[place()]?.value);
+  });
+});
+
+test("a step back and the end close the connections of request steps", async () => {
+  const receiver = createServer((_, response) => void response.end());
+  receiver.keepAliveTimeout = 0;
+  await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => (receiver.closeAllConnections(), void receiver.close()));
+  const { port } = receiver.address() as AddressInfo;
+  const connections = () =>
+    new Promise((resolve) => receiver.getConnections((_, count) => resolve(count)));
+  await withApp(async (app) => {
+    const { call } = own(app);
+    const { id } = await call("stories.open", {
+      text: `name: A\nsteps:\n  - caption: Fine\n    request: { url: http://127.0.0.1:${port}/, connection: kept }\n`,
+    });
+    await call("stories.go", { id, to: 1 });
+    expect(await connections()).toBe(1);
+    await call("stories.go", { id, to: 0 });
+    await expect.poll(connections).toBe(0);
+    await call("stories.go", { id, to: 1 });
+    expect(await connections()).toBe(1);
+    await call("stories.close", { id });
+    await expect.poll(connections).toBe(0);
   });
 });
 

@@ -142,8 +142,7 @@ export function createStories<Ports, Served>(options: StoriesOptions<Ports, Serv
     open.delete(story.answer.id);
     await inTurn(story, async () => {
       story.stage.show(null);
-      await story.pipeline?.stop();
-      story.pipeline = null;
+      await stopPipeline(story);
     });
   }
 
@@ -208,7 +207,8 @@ async function go<Ports, Served>(
   if (story.end.signal.aborted) return notFound("story", story.answer.id);
   if (to > story.scenes.length)
     return invalid(`The story has ${story.scenes.length} scenes, and ${to} is beyond the last.`);
-  if (again || to < story.answer.at) {
+  // It has no session after a start that failed.
+  if (again || to < story.answer.at || story.session === null) {
     const begun = await begin(story, options);
     if (isProblem(begun)) return begun;
   }
@@ -225,6 +225,14 @@ const waiting = ({ highlight }: Pick<Scene, "highlight">): SceneAnswer => ({
   problems: [],
 });
 
+/** With the connections of its `request` steps. */
+async function stopPipeline<Ports, Served>(story: Story<Ports, Served>): Promise<void> {
+  story.session?.requests.close();
+  story.session = null;
+  await story.pipeline?.stop();
+  story.pipeline = null;
+}
+
 /** Starts the pipeline again, sets it up, and takes the steps before the first scene. */
 async function begin<Ports, Served>(
   story: Story<Ports, Served>,
@@ -234,7 +242,7 @@ async function begin<Ports, Served>(
   const { startSession } = await import("../run/set-up.ts");
   const { read, stage, scenes, end } = story;
   stage.show(null);
-  await story.pipeline?.stop();
+  await stopPipeline(story);
   const pipeline = await start({
     startAt: startTimeOf(read.scenario),
     ...(story.ports === undefined ? {} : { ports: story.ports }),

@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createSwitchedApi } from "../../src/api/switched-api.ts";
+import { PortTaken } from "../../src/app-errors.ts";
 import { createApp, startInMemory } from "../../src/app.ts";
 import type { StoryAnswer } from "../../src/contract/stories.ts";
 import { isProblem } from "../../src/domain/problem.ts";
@@ -333,6 +334,40 @@ test("stories that cannot begin leave room for others", async () => {
     await expect(opening).rejects.toThrow("broken");
     expect(ended).toHaveLength(one);
   }
+});
+
+test("calls that wait for a step back are answered when it fails, and the next step begins the story again", async () => {
+  let starts = 0;
+  const waiting: Promise<unknown>[] = [];
+  const wait = (id: string) => waiting.push(opened.served(id)!.call("about.get", {}));
+  const opened = createStories({
+    ready: async () => story("caption: Fine"),
+    async start({ startAt }) {
+      starts += 1;
+      if (starts === 2) {
+        wait("story_000000001");
+        throw new PortTaken({ port: 4321, role: "ingest" });
+      }
+      const app = await startInMemory({ startAt, version: "0.0.0" });
+      return { ...typedCalls(app.api.call), served: app.api, ports: null, stop: app.stop };
+    },
+    createStage: createSwitchedApi,
+    later: () => () => undefined,
+    report: (error) => {
+      throw error;
+    },
+  });
+  onTestFinished(() => opened.stop());
+  const answer = await opened.handlers["stories.open"]({ file: "any.yaml" });
+  if (isProblem(answer)) throw new Error(answer.message);
+  const { id } = answer;
+  const go = async (to: number) => opened.handlers["stories.go"]({ id, to, again: to === 0 });
+  const message = expect.stringContaining("Port 4321 is in use by another program.") as string;
+  expect(await go(0)).toMatchObject({ status: 503, code: "story_stopped", message });
+  expect(await waiting[0]).toMatchObject({ status: 503, body: { code: "story_stopped", message } });
+  expect(await go(1)).toMatchObject({ at: 1, run: 2 });
+  wait(id);
+  expect(await waiting[1]).toMatchObject({ status: 200 });
 });
 
 test("what has no captions, an unknown file, a fifth story and a scene beyond the last are refused", async () => {

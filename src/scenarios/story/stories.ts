@@ -4,9 +4,17 @@
  * the scenario again from its seed, on the same ports, so that everything is as it was to the byte.
  */
 
+import { PortTaken } from "../../app-errors.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
 import type { SceneAnswer, StoryAnswer } from "../../contract/stories.ts";
-import { conflict, invalid, isProblem, notFound, type Problem } from "../../domain/problem.ts";
+import {
+  conflict,
+  invalid,
+  isProblem,
+  notFound,
+  problem,
+  type Problem,
+} from "../../domain/problem.ts";
 import type { ScenarioPipeline } from "../run/pipeline.ts";
 import type { Session } from "../run/session.ts";
 import { fillCaption, type StoryMoment } from "./captions.ts";
@@ -33,8 +41,11 @@ type StoryPipeline<Ports, Served> = ScenarioPipeline & {
   stop(): Promise<void>;
 };
 
-/** What the page sees of a story's pipeline: it stays the same while the pipeline is exchanged. */
-type Stage<Served> = { served: Served; show(pipeline: Served | null): void };
+/**
+ * What the page sees of a story's pipeline: it stays the same while the pipeline is exchanged. Calls
+ * wait at null.
+ */
+type Stage<Served> = { served: Served; show(pipeline: Served | Problem | null): void };
 
 type StoriesOptions<Ports, Served> = {
   ready: (file: string) => Promise<string | null>;
@@ -141,7 +152,7 @@ export function createStories<Ports, Served>(options: StoriesOptions<Ports, Serv
     story.keep = null;
     open.delete(story.answer.id);
     await inTurn(story, async () => {
-      story.stage.show(null);
+      story.stage.show(notFound("story", story.answer.id));
       await stopPipeline(story);
     });
   }
@@ -209,7 +220,7 @@ async function go<Ports, Served>(
     return invalid(`The story has ${story.scenes.length} scenes, and ${to} is beyond the last.`);
   // It has no session after a start that failed.
   if (again || to < story.answer.at || story.session === null) {
-    const begun = await begin(story, options);
+    const begun = await beginAgain(story, options);
     if (isProblem(begun)) return begun;
   }
   while (story.answer.at < to) await playScene(story);
@@ -224,6 +235,26 @@ const waiting = ({ highlight }: Pick<Scene, "highlight">): SceneAnswer => ({
   state: "waiting",
   problems: [],
 });
+
+const stopped = (why: string): Problem =>
+  problem(503, "story_stopped", `The story could not begin again. ${why} Go to a scene to retry.`);
+
+/** The calls that wait for the pipeline are answered also when it does not start. */
+async function beginAgain<Ports, Served>(
+  story: Story<Ports, Served>,
+  options: StoriesOptions<Ports, Served>,
+): Promise<StoryAnswer | Problem> {
+  let begun: StoryAnswer | Problem = stopped("Standard error has the details.");
+  try {
+    begun = await begin(story, options);
+  } catch (error) {
+    if (!(error instanceof PortTaken)) throw error;
+    begun = stopped(error.message);
+  } finally {
+    if (isProblem(begun)) story.stage.show(begun);
+  }
+  return begun;
+}
 
 /** With the connections of its `request` steps. */
 async function stopPipeline<Ports, Served>(story: Story<Ports, Served>): Promise<void> {

@@ -151,6 +151,22 @@ test("a scene goes on when the user has deleted its endpoints, and a step back b
   });
 });
 
+test("the flow of a story says how long attempts are in flight by the story's clock", async () => {
+  await withApp(async (app) => {
+    const { call } = own(app);
+    const { id } = await call("stories.open", {
+      text: story('caption: "{ada} buys"\n    open: flow').replace(
+        "{ status: 200 }",
+        "{ delay: 1s, status: 200 }",
+      ),
+    });
+    await call("stories.go", { id, to: 1 });
+    const { webhooks, moving } = await beside(app, id).call("flow.get", {});
+    expect(webhooks).toMatchObject([{ inFlight: 1, inFlightMs: 0 }]);
+    expect(moving.attempts).toMatchObject([{ outcome: null, agoMs: 0 }]);
+  });
+});
+
 test.each([
   ["caption: 3 orders", /The number 3 does not come from what happened/],
   ["caption: Ada buys", /Write the name ada in braces/],

@@ -227,6 +227,29 @@ describe("what goes wrong on the way", () => {
     },
   );
 
+  test("an array with a hole is sent and handed over with null there", async () => {
+    const { server, client, errors } = await start({}, [{ status: 400 }]);
+    const list: number[] = [];
+    list[1] = 2;
+    client.track({ userId: "u", event: "e", properties: { list } });
+    await client.close();
+    expect(server.received[0]?.messages).toMatchObject([{ properties: { list: [null, 2] } }]);
+    expect(errors[0]?.messages).toMatchObject([{ properties: { list: [null, 2] } }]);
+  });
+
+  test("large numbers are handed over with all their digits", async () => {
+    const { server, client, errors } = await start({}, [{ status: 400 }]);
+    const properties = { id: 12_345_678_901_234_567_890n, count: 2 ** 60, small: 7 };
+    client.track({ userId: "u", event: "e", messageId: "m", timestamp: "t", properties });
+    await client.flush();
+    expect(errors[0]?.messages[0]).toMatchObject({ properties });
+    for (const { type, ...call } of errors[0]?.messages ?? []) client.call(type, call);
+    await client.close();
+    const sent = server.received.map(({ body }) => /"properties":{[^}]*}/.exec(body)?.[0]);
+    expect(sent[0]).toContain('"id":12345678901234567890');
+    expect(sent[1]).toBe(sent[0]);
+  });
+
   test("a redirect is not followed, which would lose the batch", async () => {
     const { server, client, track, errors } = await start({ size: 1 }, [
       { status: 302, headers: { Location: "/" } },

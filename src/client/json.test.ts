@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { parseAsWritten } from "../domain/written-json.ts";
 import { deepest, encodeJson, TooDeepError } from "./json.ts";
 import { anyCharacter } from "../../test/support/any-character.ts";
 
@@ -13,8 +14,10 @@ const cases: [unknown, string | undefined][] = [
   [{ "<k>": 1 }, String.raw`{"\u003ck\u003e":1}`],
   [{ "🙂": 1, "\uff5e": 2 }, '{"\uff5e":2,"🙂":1}'],
   [[undefined, () => 1, Number.NaN, null], "[null,null,null,null]"],
+  [Object.assign([], { 1: 1 }), "[null,1]"],
   [{ gone: undefined, none: null }, '{"none":null}'],
   [12_345_678_901_234_567_890n, "12345678901234567890"],
+  [parseAsWritten("[1.10]"), "[1.10]"],
   [[1e21, 1e-7, 0.000001, 1.5, -3], "[1e+21,1e-7,0.000001,1.5,-3]"],
   [new Date(0), '"1970-01-01T00:00:00.000Z"'],
   [undefined, undefined],

@@ -32,12 +32,13 @@ export function encodeJson(value: unknown, depth = 0): string | undefined {
 function encodeObject(value: object, depth: number): string | undefined {
   // An object that refers to itself ends here too.
   if (depth > deepest) throw new TooDeepError();
+  if (isRawJson(value)) return value.rawJSON;
   if ("toJSON" in value && typeof value.toJSON === "function") {
     const instead: unknown = value.toJSON();
     if (instead !== value) return encodeJson(instead, depth + 1);
   }
   if (Array.isArray(value))
-    return `[${value.map((item) => encodeJson(item, depth + 1) ?? "null").join(",")}]`;
+    return `[${Array.from(value, (item) => encodeJson(item, depth + 1) ?? "null").join(",")}]`;
   let members = "";
   for (const name of sortedNames(value)) {
     const encoded = encodeJson((value as Record<string, unknown>)[name], depth + 1);
@@ -45,6 +46,19 @@ function encodeObject(value: object, depth: number): string | undefined {
     members += `${members === "" ? "" : ","}${encodeString(name)}:${encoded}`;
   }
   return `{${members}}`;
+}
+
+/** TypeScript does not know it yet. */
+const { isRawJSON: isRawJson } = JSON as typeof JSON & {
+  isRawJSON(value: object): value is { rawJSON: string };
+};
+
+/** A number that cannot hold the digits of its text was a bigint in the call. */
+export function parseJson(json: string): unknown {
+  return JSON.parse(json, ((_: string, value: unknown, { source }: { source: string }) =>
+    typeof value === "number" && String(value) !== source && /^-?\d+$/.test(source)
+      ? BigInt(source)
+      : value) as Parameters<typeof JSON.parse>[1]);
 }
 
 const special = /["\\<>&\u0000-\u001f\u2028\u2029\ud800-\udfff]/;

@@ -11,6 +11,7 @@
 import type { CallType } from "./calls.ts";
 import { AnalyticsError } from "./errors.ts";
 import type { Happening } from "./events.ts";
+import { parseJson } from "./json.ts";
 import { delayBefore, isRetried } from "./retry.ts";
 import type { RetryOptions } from "./retry.ts";
 import type { Exchange, Outcome } from "./send.ts";
@@ -185,7 +186,7 @@ function failureOf(outcome: Outcome): string {
 }
 
 export function messagesOf(batch: Batch): UnsentMessage[] {
-  return batch.messages.map(({ json }) => JSON.parse(json) as UnsentMessage);
+  return batch.messages.map(({ json }) => parseJson(json) as UnsentMessage);
 }
 
 function errorOf(batch: Batch, failure: string, tries: number, outcome: Outcome): NotSentError {

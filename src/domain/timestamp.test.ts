@@ -161,3 +161,17 @@ describe("a time is read", () => {
     );
   });
 });
+
+test("the usual form is read as its other spellings, of times that exist and of others", () => {
+  const digits = fc.tuple(
+    ...[9999, 13, 32, 25, 61, 61, 999].map((max) => fc.integer({ min: 0, max })),
+  );
+  fc.assert(
+    fc.property(digits, ([year, month, day, hour, minute, second, ms]) => {
+      const two = (value: number | undefined): string => String(value).padStart(2, "0");
+      const date = `${String(year).padStart(4, "0")}-${two(month)}-${two(day)}`;
+      const text = `${date}T${two(hour)}:${two(minute)}:${two(second)}.${String(ms).padStart(3, "0")}`;
+      expect(parseTimestamp(`${text}Z`)).toBe(parseTimestamp(`${text}+00:00`));
+    }),
+  );
+});

@@ -4,6 +4,8 @@ const zone = "[Zz]|[+-]\\d\\d(?::?\\d\\d)?";
 const time = `(?:[Tt ](\\d{1,2}):(\\d\\d)(?::(\\d\\d)(?:[.,](\\d+))?)?(?: ?(${zone}))?)?$`;
 const basicTime = `(?:[Tt](\\d\\d)(\\d\\d)(?:(\\d\\d)(?:[.,](\\d+))?)?(${zone})?)?$`;
 
+/** As most clients write it. Its digits are read in their places. */
+const usual = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const dateTime = new RegExp(`^(\\d{4})-(\\d{1,2})-(\\d{1,2})${time}`);
 /** The other dates of ISO 8601: without dashes, and by week. */
 const basicDate = new RegExp(`^(\\d{4})(\\d\\d)(\\d\\d)${basicTime}`);
@@ -57,8 +59,14 @@ export function formatTimestamp(ms: number): string {
 }
 
 function parseText(text: string): number | null {
+  if (usual.test(text)) {
+    const day = dayOf(digits(text, 0, 4), digits(text, 5, 7), digits(text, 8, 10));
+    const [hour, minute] = [digits(text, 11, 13), digits(text, 14, 16)];
+    return timeOf(day, hour, minute, digits(text, 17, 19), digits(text, 20, 23));
+  }
   const parts = dateTime.exec(text) ?? basicDate.exec(text);
-  if (parts !== null) return moment(parts, dayOf(parts));
+  if (parts !== null)
+    return moment(parts, dayOf(Number(parts[1]), Number(parts[2]), Number(parts[3])));
   const weekParts = weekDate.exec(text) ?? basicWeekDate.exec(text);
   if (weekParts !== null) return moment(weekParts, dayOfWeekDate(weekParts));
   const ordinal = ordinalDate.exec(text);
@@ -71,8 +79,13 @@ function startOf(year: number, month = 1, day = 1): number {
   return Date.UTC(year + 400, month - 1, day);
 }
 
-function dayOf(parts: RegExpExecArray): number | null {
-  const [year, month, day] = [Number(parts[1]), Number(parts[2]), Number(parts[3])];
+function digits(text: string, start: number, end: number): number {
+  let value = 0;
+  for (let at = start; at < end; at += 1) value = value * 10 + text.charCodeAt(at) - 0x30;
+  return value;
+}
+
+function dayOf(year: number, month: number, day: number): number | null {
   if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return null;
   return startOf(year, month, day);
 }
@@ -96,16 +109,25 @@ function dayOfOrdinalDate(parts: RegExpExecArray): number | null {
 
 /** `parts` has the time of day from its fourth group on. */
 function moment(parts: RegExpExecArray, start: number | null): number | null {
-  if (start === null) return null;
-  const hour = Number(parts[4] ?? 0);
-  const minute = Number(parts[5] ?? 0);
-  const second = Number(parts[6] ?? 0);
-  // A second of 60 is a leap second. It counts as the first of the next minute.
-  if (hour > 23 || minute > 59 || second > 60) return null;
+  const [hour, minute] = [Number(parts[4] ?? 0), Number(parts[5] ?? 0)];
   const fraction = parts[7];
   const milliseconds = fraction === undefined ? 0 : Number(fraction.slice(0, 3).padEnd(3, "0"));
   const offset = zoneMinutes(parts[8]);
-  if (offset === null) return null;
+  return offset === null
+    ? null
+    : timeOf(start, hour, minute, Number(parts[6] ?? 0), milliseconds, offset);
+}
+
+function timeOf(
+  start: number | null,
+  hour: number,
+  minute: number,
+  second: number,
+  milliseconds: number,
+  offset = 0,
+): number | null {
+  // A second of 60 is a leap second. It counts as the first of the next minute.
+  if (start === null || hour > 23 || minute > 59 || second > 60) return null;
   const inDay = ((hour * 60 + minute - offset) * 60 + second) * 1000 + milliseconds;
   return inRange(start - fourCenturies + inDay);
 }

@@ -45,7 +45,7 @@ export function arrivalLimits({
  */
 export const maxRequestsPerTurn = 16;
 
-type Pipeline = { handled: number; waiting: (() => void)[] };
+type Pipeline = { turn: number; handled: number; waiting: (() => void)[] };
 
 /**
  * Handles the server's requests. Of a connection that pipelines, `maxRequestsPerTurn` are handled
@@ -58,18 +58,25 @@ export function serveRequests(
   refuseRequest: (response: ServerResponse, reason: Problem) => void,
 ): void {
   const pipelines = new WeakMap<Socket, Pipeline>();
-  const active = new Map<Socket, Pipeline>();
+  /** Those with requests that wait. */
+  const waiting = new Map<Socket, Pipeline>();
+  let turn = 0;
+  let isTurnScheduled = false;
 
   function receive(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
     const pipeline = pipelines.get(socket) ?? startPipeline(socket);
-    if (active.size === 0) setImmediate(nextTurn);
-    active.set(socket, pipeline);
+    if (!isTurnScheduled) scheduleTurn();
+    if (pipeline.turn !== turn) {
+      pipeline.turn = turn;
+      pipeline.handled = 0;
+    }
     if (pipeline.handled < maxRequestsPerTurn) {
       pipeline.handled += 1;
       handleOrRefuse(request, response);
     } else {
       pipeline.waiting.push(() => handleOrRefuse(request, response));
+      waiting.set(socket, pipeline);
       socket.pause();
     }
   }
@@ -83,7 +90,7 @@ export function serveRequests(
   }
 
   function startPipeline(socket: Socket): Pipeline {
-    const pipeline: Pipeline = { handled: 0, waiting: [] };
+    const pipeline: Pipeline = { turn, handled: 0, waiting: [] };
     pipelines.set(socket, pipeline);
     // Reading a request's body resumes the connection.
     socket.on("resume", () => {
@@ -92,19 +99,27 @@ export function serveRequests(
     return pipeline;
   }
 
+  function scheduleTurn(): void {
+    isTurnScheduled = true;
+    setImmediate(nextTurn);
+  }
+
   function nextTurn(): void {
-    for (const [socket, pipeline] of active) {
+    turn += 1;
+    isTurnScheduled = false;
+    // What is handled now counts until the next turn.
+    if (waiting.size > 0) scheduleTurn();
+    for (const [socket, pipeline] of waiting) {
       const now = pipeline.waiting.splice(0, maxRequestsPerTurn);
+      pipeline.turn = turn;
       pipeline.handled = now.length;
-      if (now.length === 0) active.delete(socket);
       // Requests of a closed connection get no answer, and change nothing.
-      else if (socket.destroyed) pipeline.waiting.length = 0;
-      else {
-        for (const run of now) run();
-        if (pipeline.waiting.length === 0) socket.resume();
-      }
+      if (socket.destroyed) pipeline.waiting.length = 0;
+      else for (const run of now) run();
+      if (pipeline.waiting.length > 0) continue;
+      waiting.delete(socket);
+      if (!socket.destroyed) socket.resume();
     }
-    if (active.size > 0) setImmediate(nextTurn);
   }
 
   server.on("request", receive);
@@ -116,11 +131,13 @@ export function serveRequests(
  * other one.
  */
 function ambiguous({ rawHeaders }: IncomingMessage): Problem | null {
-  // Names are at the even places. The length is compared first: it is cheap, and few names have it.
-  const hosts = rawHeaders.filter(
-    (text, place) => text.length === 4 && place % 2 === 0 && text.toLowerCase() === "host",
-  );
-  return hosts.length < 2
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] as string;
+    // The length is compared first: it is cheap, and few names have it.
+    if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
+  }
+  return hosts < 2
     ? null
     : problem(400, "two_hosts", "The request has more than one Host header. Send one.");
 }

@@ -15,6 +15,7 @@ import {
   isRequest,
   revisionOf,
   type McpServer,
+  type Reply,
 } from "../mcp/protocol.ts";
 import { mcpPath } from "./mcp-http.ts";
 
@@ -133,7 +134,11 @@ export function answerElsewhere(find: () => Promise<{ uiUrl: string; token: stri
         const asked = (found ??= find());
         try {
           const response = await ask(message, await asked, caller);
-          return response.statusCode === 202 ? (response.resume(), null) : await replyIn(response);
+          if (response.statusCode === 202) return (response.resume(), null);
+          const reply = await replyIn(response);
+          // A body that is too large is refused before its id is read.
+          if (id !== null && !Array.isArray(reply)) reply.id ??= id;
+          return reply;
         } catch (error) {
           // It may have been started again meanwhile, at another address.
           if (found === asked) found = null;
@@ -155,13 +160,13 @@ export function answerElsewhere(find: () => Promise<{ uiUrl: string; token: stri
 const isToolCall = (message: unknown): boolean =>
   !isObject(message) || message["method"] === "tools/call";
 
-async function replyIn(response: IncomingMessage) {
+async function replyIn(response: IncomingMessage): Promise<Reply | Reply[]> {
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
-  const reply = JSON.parse(Buffer.concat(chunks).toString("utf8")) as { jsonrpc?: string };
-  if (reply.jsonrpc !== "2.0" && !Array.isArray(reply))
+  const reply = JSON.parse(Buffer.concat(chunks).toString("utf8")) as Partial<Reply> | Reply[];
+  if (!Array.isArray(reply) && reply.jsonrpc !== "2.0")
     throw new Error(`Hookyard refused the request with the status ${response.statusCode}.`);
-  return reply as never;
+  return reply as Reply | Reply[];
 }
 
 /** What a request over HTTP repeats of itself, when it names its revision. */

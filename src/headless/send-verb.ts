@@ -1,6 +1,8 @@
 /** `hookyard send`: from flags or standard input to the ingest port, as any client sends. */
 
 import { randomUUID } from "node:crypto";
+import { request, type IncomingMessage } from "node:http";
+import { text } from "node:stream/consumers";
 import type { AnswerOf } from "../contract/contract.ts";
 import { isWrittenNumber, parseAsWritten } from "../domain/written-json.ts";
 import type * as commands from "./commands.ts";
@@ -36,19 +38,18 @@ export async function send(
   let first = 0;
   const around = JSON.stringify({ ...envelope, writeKey: source.writeKey }).slice(0, -1);
   for (const batch of batchesOf(drafts, Buffer.byteLength(around))) {
-    const response = await fetch(`${ingestUrl}/v1/batch`, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: `${around},"batch":[${batch.join(",")}]}`,
-    }).catch(() => {
-      throw new NoHookyard(`Nothing answers at ${ingestUrl}, where ingest is.`);
-    });
-    const answer = await response.text();
-    if (!response.ok) {
-      say(`Ingest answered ${response.status}: ${sentenceIn(answer)}`);
+    const answer = await post(ingestUrl, `${around},"batch":[${batch.join(",")}]}`);
+    if (answer === null) {
+      say(
+        "Ingest closed the connection without an answer: the messages may have arrived. A fault of the source can cause this.",
+      );
       return 1;
     }
-    const { rejected, count } = rejectedIn(answer);
+    if (answer.status < 200 || answer.status > 299) {
+      say(`Ingest answered ${answer.status}: ${sentenceIn(answer.body)}`);
+      return 1;
+    }
+    const { rejected, count } = rejectedIn(answer.body);
     for (const { index, reason } of rejected) reasons.set(first + index, reason);
     rejectedCount += count;
     first += batch.length;
@@ -63,6 +64,29 @@ export async function send(
   const others = rejectedCount - rejected.length;
   if (others > 0) say(`${others} more were rejected. hookyard messages state:rejected lists them.`);
   return rejected.length === 0 && others <= 0 ? 0 : 1;
+}
+
+/** Null when the connection ended without a whole answer. `fetch` refuses some ports. */
+async function post(
+  ingestUrl: string,
+  batch: string,
+): Promise<{ status: number; body: string } | null> {
+  const headers = { "Content-Type": "application/json" };
+  try {
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      request(`${ingestUrl}/v1/batch`, { method: "POST", agent: false, headers }, resolve)
+        .on("error", reject)
+        .end(batch);
+    });
+    return { status: answer.statusCode ?? 0, body: await text(answer) };
+  } catch (error) {
+    const { syscall } = error as NodeJS.ErrnoException;
+    // Several addresses of a host name were tried.
+    const isUnreachable = syscall === "connect" || error instanceof AggregateError;
+    if (isUnreachable || syscall === "getaddrinfo")
+      throw new NoHookyard(`Nothing answers at ${ingestUrl}, where ingest is.`);
+    return null;
+  }
 }
 
 /** A Hookyard in a container or on another machine names its own loopback, not that of the caller. */

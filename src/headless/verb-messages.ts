@@ -33,6 +33,8 @@ export async function filterOf({
   const text = positionals.join(" ");
   let filter = parseFilter(text, await namesIn(text, positionals, hookyard));
   const add = (key: ChipKey, all: string | undefined, separator?: string): void => {
+    // A variable of a script that is empty would match every message.
+    if (all?.trim() === "") throw new WrongInput(`--${key} needs a value.`);
     for (const value of all === undefined ? [] : separator ? all.split(separator) : [all])
       filter = withValue(filter, key, value);
   };

@@ -120,6 +120,24 @@ test("show finds a message by its id and by its messageId, to the letter", async
   for (const ids of [[], [id, id]]) await expect(run(show, ids)).rejects.toMatchObject(wrong);
 });
 
+test("a messageId names its message among many like it, and not a later duplicate", async ({
+  start,
+}) => {
+  const app = await start.app({ clock: "paused" });
+  const run = commandsOf(app);
+  await app.source();
+  const batch = Array.from({ length: 450 }, (_, at) => ({
+    ...{ type: "track", userId: "u", event: "E", messageId: `m-${at + 1}` },
+  }));
+  await app.ingest("/v1/batch", { batch });
+  const shown = async () => (await run(show, ["m-1"])).printed[0]?.value as { id: string };
+  const { id } = await shown();
+  expect((await app.message(id)).messageId).toBe("m-1");
+  const duplicate = await app.send({ messageId: "m-1" });
+  expect((await app.message(duplicate)).state).toBe("duplicate");
+  expect((await shown()).id).toBe(id);
+});
+
 test("show prints what a receiver answered under its attempt, cut off at 200 characters", async ({
   start,
 }) => {
@@ -430,4 +448,19 @@ test("send says what ingest rejected of many, and of a messageId that is none", 
     ...["filtered", "filtered", "duplicate", "duplicate"],
   ]);
   expect(new Set(same.answers.map(({ id }) => id)).size).toBe(4);
+});
+
+test.for([
+  ["cut", 0],
+  ["lose-answer", 1],
+] as const)("send says that a fault %s ended the connection", async ([fault, kept], { start }) => {
+  const app = await start.app({ clock: "paused" });
+  const { id } = await app.source({ faults: [{ do: fault }] });
+  const sent = await commandsOf(app)(send, ["track"], { event: "Bought", user: "ada" });
+  expect(sent).toMatchObject({
+    code: 1,
+    printed: [],
+    said: [expect.stringMatching(/^Ingest closed the connection without an answer: the messages/)],
+  });
+  expect((await app.call("messages.list", { sourceId: id })).total).toBe(kept);
 });

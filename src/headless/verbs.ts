@@ -89,11 +89,25 @@ export async function show({
   return 0;
 }
 
-/** A message is known by its id here, and by the messageId that its sender gave it. */
+/**
+ * A message is known by its id here, and by the messageId that its sender gave it: the newest one,
+ * and a duplicate only when the message that came first is gone.
+ */
 async function rowIdOf(hookyard: Connection, wanted: string): Promise<string> {
   if (messageIds.parse(wanted) !== null) return wanted;
-  const { items } = await hookyard.call("messages.list", { search: wanted, limit: 50 });
-  return items.find(({ messageId }) => messageId === wanted)?.id ?? wanted;
+  let duplicate: string | undefined;
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const page: AnswerOf<"messages.list"> = await hookyard.call("messages.list", {
+      ...{ search: wanted, limit: 200 },
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    const same = page.items.filter(({ messageId }) => messageId === wanted);
+    const found = same.find(({ state }) => state !== "duplicate");
+    if (found !== undefined) return found.id;
+    duplicate ??= same[0]?.id;
+    cursor = page.nextCursor;
+  }
+  return duplicate ?? wanted;
 }
 
 export async function wait(asked: Asked<typeof commands.wait>): Promise<number> {

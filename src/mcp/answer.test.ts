@@ -111,6 +111,15 @@ describe("an answer", () => {
     expect(text).toMatch(/\(\d+ bytes of data were left out; show with maxBytes has them\.\)$/);
     expect(Buffer.byteLength(text)).toBeGreaterThan(maxAnswerBytes * 0.9);
   });
+
+  test("leaves out parts from its end when not even their beginnings have room", () => {
+    const answer = new Answer();
+    for (let at = 0; at < 200; at += 1) answer.say(`Delivery ${at}.`).data(["x".repeat(100)]);
+    const text = answer.next("show", { id: "msg_1" }, "the rest").render(mark);
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxAnswerBytes);
+    expect(text).toContain("Delivery 9.\n");
+    expect(text).toMatch(/\n\(3\d\d parts of the answer were left out\.\)\nNext: show /);
+  });
 });
 
 test.each([

@@ -44,6 +44,9 @@ type Known = {
   endpoints: AnswerOf<"endpoints.list">["items"];
 };
 
+/** An answer has room for so many deliveries that failed. */
+const maxExplained = 4;
+
 /** What became of the message, why, and which calls help. */
 export function explainMessage(answer: Answer, message: MessageDetailsAnswer, known: Known): void {
   const { id, state, decisions, deliveries } = message;
@@ -58,8 +61,10 @@ export function explainMessage(answer: Answer, message: MessageDetailsAnswer, kn
   }
   if (deliveries.length === 0 && decisions.length === 0)
     return explainUnconnected(answer, message, known);
-  for (const { destinationId, routed, reason, detail } of decisions) {
-    if (routed) continue;
+  const unrouted = decisions.filter(({ routed }) => !routed);
+  if (unrouted.length > maxExplained)
+    answer.say(`It is not routed to ${unrouted.length} destinations. The first ${maxExplained}:`);
+  for (const { destinationId, reason, detail } of unrouted.slice(0, maxExplained)) {
     answer
       .say(`Not routed to ${destinationId}. Cause: ${reason}`)
       .data([facts({ detail })])
@@ -74,7 +79,16 @@ export function explainMessage(answer: Answer, message: MessageDetailsAnswer, kn
     else if (reason.startsWith("filter_")) suggestForFilter(answer, destinationId, id, known);
     else if (reason.startsWith("plan_")) suggestForPlan(answer, reason, message);
   }
-  for (const delivery of deliveries) explainDelivery(answer, delivery, message, known);
+  if (deliveries.length > maxExplained)
+    answer.say(
+      `It has ${deliveries.length} deliveries. ${maxExplained} of them, those that are not delivered first; show ${JSON.stringify({ id })} lists all:`,
+    );
+  const isDelivered = (delivery: DeliveryDetailsAnswer) => delivery.state === "delivered";
+  for (const delivery of [
+    ...deliveries.filter((one) => !isDelivered(one)),
+    ...deliveries.filter(isDelivered),
+  ].slice(0, maxExplained))
+    explainDelivery(answer, delivery, message, known);
 }
 
 function resent({ type, event }: MessageDetailsAnswer): Record<string, unknown> {
@@ -183,9 +197,11 @@ function explainDelivery(
   known: Known,
 ): void {
   const { id, state, reason, destinationId, attempts, nextAttemptAt } = delivery;
+  const destination = known.destinations.find((one) => one.id === destinationId);
+  const isPaused = destination?.enabled === false && (state === "queued" || state === "waiting");
   const rounds = `${delivery.rounds} ${delivery.rounds === 1 ? "round" : "rounds"}`;
   answer.say(
-    `Delivery ${id} to ${destinationId}: ${state}${reason === null ? "" : ` (${reason})`}, ${rounds}${nextAttemptAt === null ? "" : `, next round ${nextAttemptAt} by Hookyard's clock`}.`,
+    `Delivery ${id} to ${destinationId}: ${state}${reason === null ? "" : ` (${reason})`}, ${rounds}${nextAttemptAt === null || isPaused ? "" : `, next round ${nextAttemptAt} by Hookyard's clock`}.`,
   );
   answer.data(attempts.slice(-3).map(attemptLine));
   const last = attempts.findLast(({ outcome }) => outcome !== "success");
@@ -193,14 +209,14 @@ function explainDelivery(
     return;
   if (state === "expired")
     answer.say("Its retry window is over: nothing is retried by itself any more.");
-  const destination = known.destinations.find((one) => one.id === destinationId);
-  if (state === "queued" && destination?.enabled === false) {
+  if (isPaused) {
     answer.say("Cause: disabled").say("Fix: Enable the destination: the delivery continues.");
     answer.next(
       "configure",
       { kind: "destination", id: destinationId, changes: { enabled: true } },
       "enables the destination",
     );
+    if (state === "waiting") answer.next("retry", { id }, "tries again now, after the fix");
     return;
   }
   const cause = last === undefined ? null : causeOfAttempt(last);

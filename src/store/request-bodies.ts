@@ -34,7 +34,10 @@ export class RequestBodies {
 
   /** In the transaction that stores it. If that fails, the next request has the number. */
   add(id: number, body: Uint8Array): void {
-    this.#put(id, Buffer.from(body.buffer, body.byteOffset, body.byteLength));
+    this.#put(
+      id,
+      Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength),
+    );
   }
 
   get(id: number): Buffer | undefined {

@@ -37,6 +37,16 @@ describe("hookyard/testing", () => {
     ]);
   });
 
+  test("keeps its setup when the object that it was given changes", async () => {
+    const given: Setup = structuredClone(setup);
+    const hookyard = await starting(given);
+    given.endpoints = {};
+    given.sources = {};
+    await hookyard.send(message, { from: "Shop" });
+    await hookyard.advance("idle");
+    await hookyard.expect({ requests: { signature: "valid", count: 3 } });
+  });
+
   test("fails with what was expected, what there is, and the attempts behind it", async () => {
     const hookyard = await starting(setup);
     await hookyard.send(message, { from: "Shop" });

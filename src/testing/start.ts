@@ -94,6 +94,8 @@ export class ExpectationFailed extends Error {
 /** Rejects when the setup is wrong, or a receiver at one of its URLs is not there. */
 export async function start(setup: Setup = {}): Promise<Hookyard> {
   const read = readDefinition(setup, [{ advance: "0s" }]);
+  // The test may change its object later.
+  const own = structuredClone(setup);
   const unreachable = await findUnreachable(read);
   if (unreachable.length > 0) throw new Error(unreachable.map(({ message }) => message).join("\n"));
   const pipeline = await startPipeline({ startAt: startTimeOf(read.scenario) });
@@ -102,7 +104,7 @@ export async function start(setup: Setup = {}): Promise<Hookyard> {
     if ("problem" in session) throw new Error(session.problem.message);
     const { ingestUrl } = await pipeline.call("about.get", {});
     const keys = await writeKeysOf(session);
-    return createHookyard({ setup, session, ingestUrl, keys, stop: () => pipeline.stop() });
+    return createHookyard({ setup: own, session, ingestUrl, keys, stop: () => pipeline.stop() });
   } catch (error) {
     await pipeline.stop();
     throw error;

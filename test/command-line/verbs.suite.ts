@@ -13,9 +13,11 @@ import { answerIn, hookyard } from "./command-line.ts";
 /** Starts a Hookyard on the data directory, which ends with the test. */
 type Start = (data: string, surroundings?: Surroundings) => Promise<void>;
 
+type Command = typeof hookyard | typeof startInProcess;
+
 /** Commands with a Hookyard of their own, as processes or in this one. */
 export const beginner =
-  (start: Start, command: typeof hookyard | typeof startInProcess = hookyard) =>
+  (start: Start, command: Command = hookyard) =>
   async (surroundings: Surroundings = {}) => {
     const data = directory();
     await start(data, surroundings);
@@ -34,9 +36,15 @@ export const beginner =
     return { data, run, ask };
   };
 
-/** What depends on the host: how it is set up, and that it serves what each command asks. */
-export function verbsSuite(start: Start): void {
-  const begin = beginner(start);
+/**
+ * What depends on the host: how it is set up, and that it serves what each command asks. With
+ * `withHostless`, also the commands that ask none.
+ */
+export function verbsSuite(
+  start: Start,
+  { command = hookyard, withHostless = true }: { command?: Command; withHostless?: boolean } = {},
+): void {
+  const begin = beginner(start, command);
 
   test("a configuration file and the environment set it up, with ports, secrets and traces", async () => {
     const collector = await startReceiver();
@@ -109,13 +117,14 @@ destinations:
     };
     const needsNone = new Set(["run", "check", "explore"]);
     for (const [name, args] of Object.entries(tries)) {
+      if (needsNone.has(name) && !withHostless) continue;
       const more = needsNone.has(name) ? [] : ["--data", data];
-      const command = hookyard([name, ...args, "--json", ...more], { env: programs });
+      const running = command([name, ...args, "--json", ...more], { env: programs });
       if (name === "tail") {
-        await expect.poll(() => command.said.err).toContain("Waiting for messages.");
+        await expect.poll(() => running.said.err).toContain("Waiting for messages.");
         await run(["send", "page", "--user", "u_2"]);
       }
-      const { code, out, err } = await command.ended;
+      const { code, out, err } = await running.ended;
       expect({ name, code, err }).toMatchObject({ name, code: 0 });
       answerIn(name as keyof typeof verbAnswers, out);
       expect(out.endsWith("\n"), name).toBe(true);

@@ -20,13 +20,16 @@ async function check(page: Page, screens: readonly Screen[]): Promise<Record<str
   const note = (name: string, findings: string[]): void => {
     if (findings.length > 0) wrong[name] = findings;
   };
+  let colorScheme: "light" | "dark" = "light";
   for (const screen of screens.filter(({ isAlike }) => isAlike !== true)) {
     await show(page, screen);
-    note(`${screen.name}, light`, await seriousFindings(page));
+    note(`${screen.name}, ${colorScheme}`, await seriousFindings(page));
     const links = page.getByRole("main").getByRole("link", { name: timeAlone });
     note(`${screen.name}, links named by a time`, await links.allTextContents());
-    await page.emulateMedia({ colorScheme: "dark" });
-    note(`${screen.name}, dark`, await seriousFindings(page, "colours"));
+    // The next screen begins with these colours.
+    colorScheme = colorScheme === "light" ? "dark" : "light";
+    await page.emulateMedia({ colorScheme });
+    note(`${screen.name}, ${colorScheme}`, await seriousFindings(page, "colours"));
     note(`${screen.name}, 1440`, await layoutFindings(page));
     await page.setViewportSize(narrow);
     note(`${screen.name}, 1100`, await layoutFindings(page));
@@ -37,7 +40,6 @@ async function check(page: Page, screens: readonly Screen[]): Promise<Record<str
       note(`${screen.name}, ${size}`, await layoutFindings(page));
     }
     await page.setViewportSize(wide);
-    await page.emulateMedia({ colorScheme: "light" });
   }
   return wrong;
 }

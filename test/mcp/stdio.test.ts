@@ -313,7 +313,8 @@ test("a running Hookyard is looked for once, and a request whose caller leaves h
     response.writeHead(answer === "{}" ? 401 : 200).end(answer);
   }).listen(0, "127.0.0.1");
   const reply = '{ "jsonrpc": "2.0", "id": 1, "result": {} }';
-  const answers = [reply, `[${reply}]`, "{}"];
+  const refusal = '{ "jsonrpc": "2.0", "id": null, "error": { "code": -32700 } }';
+  const answers = [reply, `[${reply}]`, "{}", refusal];
   onTestFinished(() => void server.close());
   await once(server, "listening");
   const uiUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -328,6 +329,8 @@ test("a running Hookyard is looked for once, and a request whose caller leaves h
   expect(await ask()).toMatchObject({
     error: { message: "Hookyard refused the request with the status 401." },
   });
+  // It has not read the id of a body that is too large.
+  expect(await ask()).toMatchObject({ id: 1, error: { code: -32700 } });
   const last = ask();
   await asked.promise;
   caller.abort();

@@ -190,6 +190,28 @@ const tasks: Record<string, Task> = {
     return { ...task, fixes: { "first-element": () => (program.over = first) } };
   },
 
+  "a receiver that verifies all of a batch that no answer has room for": async (start, app) => {
+    const batch = { enabled: true, size: 1000 };
+    const { id } = await app.source();
+    const connect = async (url: string): Promise<void> => {
+      await app.call("destinations.create", {
+        ...{ kind: "webhooks-actions", name: "Batches", sourceIds: [id], sharedSecret: "s3cret" },
+        mappings: [{ name: "All", url, batch }],
+      });
+      const view = {
+        type: "track",
+        userId: "u",
+        event: "View",
+        properties: { x: "é".repeat(300) },
+      };
+      for (const count of [500, 499])
+        await app.ingest("/v1/batch", { batch: Array.from({ length: count }, () => view) });
+    };
+    const { program, ...task } = await verifying(start, app, {}, connect);
+    const first = (body: string): string => JSON.stringify((JSON.parse(body) as unknown[])[0]);
+    return { ...task, fixes: { "first-element": () => (program.over = first) } };
+  },
+
   "a receiver that moved, and redirects": async (start, app) => {
     const receiver = await start.receiver((response, { url }) =>
       response.writeHead(url === "/hook" ? 200 : 308, { location: "/hook" }).end(),

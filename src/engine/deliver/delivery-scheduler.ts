@@ -230,7 +230,7 @@ export class DeliveryScheduler {
 
   onCommitted(messages: readonly CommittedMessage[], origin: Origin): void {
     this.#own.add(messages, origin);
-    this.kick(origin);
+    if (messages.some(({ decisions }) => decisions.some(({ routed }) => routed))) this.kick(origin);
   }
 
   /**

@@ -43,7 +43,9 @@ const sendAndWait = defineTool({
   async run({ sourceId, type, timeoutMs: waitMs, ...call }, context) {
     const from = sourceId ?? (await firstSource(context));
     if (from === null) return noSource();
-    const messageId = call.messageId ?? `mcp-${randomUUID()}`;
+    const messageId = call.messageId || `mcp-${randomUUID()}`;
+    const newest = await context.call("messages.list", { sourceId: from, limit: 1 });
+    const before = newest.items[0]?.id ?? "";
     const sent = await context.call("sources.send", {
       id: from,
       type,
@@ -54,10 +56,13 @@ const sendAndWait = defineTool({
       answer
         .say(`The ingest port answered ${sent.status}.`)
         .data([`answer=${quoted(sent.body, 400)}`]);
-    const find = async () =>
-      (await context.call("messages.list", { search: messageId, sourceId: from, limit: 1 }))
-        .items[0];
-    const message = await find();
+    const found = { search: messageId, sourceId: from, limit: 50 };
+    const { items } = await context.call("messages.list", found);
+    const since = items.filter(({ id }) => id > before);
+    // A request that could not be read, such as a deep one, is on record with another messageId.
+    const message =
+      since.find((one) => one.messageId === messageId) ??
+      since.find(({ state }) => state === "rejected");
     if (message === undefined)
       return answer
         .say("No message is on record: the request was refused as a whole.")
@@ -123,15 +128,20 @@ const waitForMessages = defineTool({
     });
     const page = found ?? (await list());
     const answer = new Answer().say(
-      found === null
-        ? `Timeout: ${page.total} of ${count} messages match.`
-        : `${page.total} ${page.total === 1 ? "message matches" : "messages match"}.`,
+      found === null ? `Timeout: ${page.total} of ${count} messages match.` : `${matchesIn(page)}.`,
     );
     answer.data(page.items.map(messageLine));
     if (found === null) answer.next("why_not_delivered", {}, "finds out what is in the way");
     return answer;
   },
 });
+
+type Counted = { total: number; totalCapped: boolean };
+
+const countIn = ({ total, totalCapped }: Counted): string =>
+  `${totalCapped ? "At least " : ""}${total}`;
+const matchesIn = (page: Counted): string =>
+  `${countIn(page)} ${page.total === 1 ? "message matches" : "messages match"}`;
 
 /** Of keys whose values cannot be guessed. */
 const knownValues: Partial<Record<FilterKey, string>> = {
@@ -161,9 +171,7 @@ const findMessages = defineTool({
       ...(cursor === undefined ? {} : { cursor }),
     });
     const answer = new Answer()
-      .say(
-        `${page.totalCapped ? "At least " : ""}${page.total} ${page.total === 1 ? "message matches" : "messages match"}, newest first.`,
-      )
+      .say(`${matchesIn(page)}, newest first.`)
       .data(page.items.map(messageLine));
     const [first] = page.items;
     if (first !== undefined) answer.next("show", { id: first.id }, "the newest one");
@@ -205,10 +213,12 @@ async function whatIsInTheWay({ call }: ToolContext): Promise<Answer> {
     answer
       .say("The data file has a trouble, and nothing is accepted.")
       .data([quoted(stats.trouble)]);
+  if (stats.deliveryTrouble !== null)
+    answer.say("Nothing is sent to destinations.").data([quoted(stats.deliveryTrouble, 400)]);
   const undeliveredOnes = await call("messages.list", { filter: "-state:delivered", limit: 5 });
   if (undeliveredOnes.items.length > 0) {
     answer
-      .say(`${undeliveredOnes.total} messages are not delivered. The newest:`)
+      .say(`${countIn(undeliveredOnes)} messages are not delivered. The newest:`)
       .data(undeliveredOnes.items.map(messageLine));
     for (const { id } of undeliveredOnes.items.slice(0, 2))
       answer.next("why_not_delivered", { id }, "explains this message");

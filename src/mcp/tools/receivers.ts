@@ -4,7 +4,7 @@ import { z } from "zod";
 import { bytesOf } from "../../contract/shapes.ts";
 import type { AttemptAnswer, DeliveryDetailsAnswer } from "../../contract/deliveries.ts";
 import type { InputOf } from "../../contract/contract.ts";
-import { explainMismatch } from "../../domain/signature-mismatch.ts";
+import { firstDifference } from "../../domain/signature-mismatch.ts";
 import { Answer, facts } from "../answer.ts";
 import { fixOfSignature } from "../causes.ts";
 import { defineTool, refused, waitFor, type ToolContext } from "../tool.ts";
@@ -157,11 +157,14 @@ const compareSignature = defineTool({
   }),
   async run({ id, digest, body }, { call }) {
     const delivery = await deliveryOf(id, call);
-    const attempt = delivery?.attempts.findLast(({ request }) => request.sent);
-    if (delivery === null || attempt === undefined)
+    const newest = delivery?.attempts.findLast(({ request }) => request.sent);
+    if (delivery === null || newest === undefined)
       return new Answer()
         .say("Nothing was sent, so nothing was signed.")
         .next("why_not_delivered", { id }, "finds out why");
+    const attempt = newest.leftOut
+      ? await call("deliveries.attempt", { id: delivery.id, attempt: newest.id })
+      : newest;
     const expected = signatureOf(attempt);
     const { sharedSecret } = await call("destinations.secret", { id: delivery.destinationId });
     if (expected === null || sharedSecret === null)
@@ -192,20 +195,19 @@ const compareSignature = defineTool({
         { id, digest: "<the digest that your receiver computes>" },
         "names the cause of a difference",
       );
-    const { cause, sentence, firstDifference } = explainMismatch({
-      body: sent,
-      ...(isPart ? { signed } : {}),
-      secret: sharedSecret,
-      expected,
-      ...(digest === undefined ? {} : { receiverDigest: digest }),
-      ...(body === undefined ? {} : { receiverBody: new TextEncoder().encode(body) }),
+    const { cause, sentence } = await call("deliveries.signature", {
+      id: delivery.id,
+      ...(digest === undefined ? {} : { digest }),
+      ...(body === undefined ? {} : { body }),
     });
     answer.say(`Cause: ${cause}`).say(sentence);
-    if (firstDifference !== null)
-      answer.say(`The bodies differ from byte ${firstDifference.offset} on.`).data([
+    const received = body === undefined ? signed : new TextEncoder().encode(body);
+    const difference = firstDifference(signed, received);
+    if (difference !== null)
+      answer.say(`The bodies differ from byte ${difference.offset} on.`).data([
         facts({
-          sent: excerpt(signed, firstDifference.offset),
-          received: excerpt(new TextEncoder().encode(body ?? ""), firstDifference.offset),
+          sent: excerpt(signed, difference.offset),
+          received: excerpt(received, difference.offset),
         }),
       ]);
     // Without the body, another secret is only what remains.

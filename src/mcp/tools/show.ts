@@ -180,10 +180,12 @@ function jsonLines(value: unknown): string[] {
 async function showMessage(answer: Answer, { id }: Shown, { call }: ToolContext): Promise<void> {
   const message = await call("messages.get", { id });
   answer.say(`${id} is ${message.state}.`).data([messageLine(message)]);
-  for (const delivery of message.deliveries) {
-    answer.say(`Delivery ${delivery.id} to ${delivery.destinationId}: ${delivery.state}.`);
-    answer.next("show", { id: delivery.id }, "its rounds and attempts");
-  }
+  if (message.deliveries.length > 0)
+    answer
+      .say(`Its deliveries: ${message.deliveries.length}.`)
+      .data(message.deliveries.map((one) => `${one.id} to ${one.destinationId}: ${one.state}`));
+  for (const { id: delivery } of message.deliveries)
+    answer.next("show", { id: delivery }, "its rounds and attempts");
   answer.say("The message as it arrived:").data(textLines(textOf(message.raw)));
   if (message.warnings.length > 0)
     answer.say("Warnings:").data(message.warnings.map((warning) => quoted(warning)));

@@ -26,19 +26,23 @@ export async function buildDesktop(): Promise<void> {
   await promisify(execFile)(process.execPath, [join(root, "src", "launch", "build-desktop.ts")]);
 }
 
-/** `flags` as they are given to the program. Without `--data`, the data is in a new directory. */
+/**
+ * `flags` as they are given to the program. Without `--data`, the data is in a new directory.
+ * Without a browser the window has no page, which is enough for what only the host does.
+ */
 export function startDesktop({
   browser,
   flags = freePorts,
   environment = {},
   cwd = root,
 }: {
-  browser: Browser;
+  browser?: Browser;
   flags?: readonly string[];
   environment?: Readonly<Record<string, string>>;
   cwd?: string;
 }) {
   const appData = mkdtempSync(join(tmpdir(), "hookyard-desktop-"));
+  const data = join(appData, "data");
   const child = fork(join(root, "out", "main", "index.js"), flags, {
     cwd,
     execPath: process.execPath,
@@ -46,7 +50,7 @@ export function startDesktop({
     env: {
       ...process.env,
       STAND_IN_APP_DATA: appData,
-      HOOKYARD_DATA: join(appData, "data"),
+      HOOKYARD_DATA: data,
       ...environment,
     },
     serialization: "advanced",
@@ -58,6 +62,7 @@ export function startDesktop({
   const pages = new Map<number, Promise<ChromiumPage>>();
   const owners = new Map<number, number>();
   const firstPage = Promise.withResolvers<ChromiumPage>();
+  const firstWindow = Promise.withResolvers<number>();
   let errors = "";
   let lastQuestion = 0;
 
@@ -83,12 +88,22 @@ export function startDesktop({
     url,
     preload,
   }: Extract<FromStandIn, { say: "load" }>): Promise<void> {
+    if (browser === undefined) {
+      tell({ tell: "ready-to-show", window });
+      return firstWindow.resolve(window);
+    }
     const opening = openChromiumPage({ browser, window, url, preload, ask, tell });
     pages.set(window, opening);
     const page = await opening;
     await page.load();
     firstPage.resolve(page);
+    firstWindow.resolve(window);
   }
+
+  const refuse = (error: unknown): void => {
+    firstPage.reject(error);
+    firstWindow.reject(error);
+  };
 
   function hear(message: FromStandIn): void {
     if ("id" in message) return questions.get(message.id)?.(message.answer);
@@ -96,7 +111,7 @@ export function startDesktop({
       case "called":
         return void calls.push({ name: message.name, values: message.values });
       case "load":
-        return void open(message).catch(firstPage.reject);
+        return void open(message).catch(refuse);
       case "post":
         for (const port of message.ports) owners.set(port, message.window);
         return onPage(message.window, (page) => page.post(message.channel, message.ports));
@@ -124,13 +139,18 @@ export function startDesktop({
   const heard = once(child, "disconnect");
   const ended = once(child, "close").then(async ([code, signal]) => {
     await heard;
-    firstPage.reject(new Error(`the host ended with ${String(code ?? signal)}: ${errors}`));
+    refuse(new Error(`the host ended with ${String(code ?? signal)}: ${errors}`));
     for (const page of pages.values()) await (await page).close();
     return { code: code as number | null, errors };
   });
-  firstPage.promise.catch(() => undefined);
+  for (const { promise } of [firstPage, firstWindow])
+    (promise as Promise<unknown>).catch(() => undefined);
 
   return {
+    /** Where it is when no flag names another place. */
+    data,
+    /** The number of the first window, once it is loaded: then the host runs. */
+    window: () => firstWindow.promise,
     /** The page of the first window, loaded. */
     page: () => firstPage.promise,
     /** What was called of Electron with what, by name. */

@@ -19,6 +19,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { portRequest } from "../../../src/contract/port-messages.ts";
+import { connect } from "../../../src/headless/connect.ts";
 import { launchBrowser } from "../../support/browser.ts";
 import { buildDesktop, startDesktop, type DesktopProcess } from "./desktop-process.ts";
 import type { PageAnswer } from "./electron-stand-in/wire.ts";
@@ -44,13 +45,18 @@ afterEach(async () => {
   directory = null;
 });
 
-function start(flags: readonly string[] = freePorts, environment = {}): DesktopProcess {
-  const desktop = startDesktop({ browser, flags, environment });
+/** What the test leaves running is ended after it. */
+function ending(desktop: DesktopProcess): DesktopProcess {
   running.push(desktop);
   return desktop;
 }
+const start = (flags: readonly string[] = freePorts, environment = {}): DesktopProcess =>
+  ending(startDesktop({ browser, flags, environment }));
+/** Where only the host matters. */
+const startWithoutPage = (flags: readonly string[]): DesktopProcess =>
+  ending(startDesktop({ flags }));
 
-/** One host for tests that leave it as it was, with its page loaded. */
+/** One host, with its page loaded, for tests that do not mind what the others do there. */
 async function shared(): Promise<DesktopProcess> {
   sharedHost ??= startDesktop({ browser });
   await sharedHost.page();
@@ -99,8 +105,9 @@ describe("the window", () => {
   });
 
   test("talks to the pipeline over its port alone, and gets another one when it is reloaded", async () => {
-    const desktop = start();
+    const desktop = await shared();
     const { page, problems } = await desktop.page();
+    const known = problems().length;
     await page.getByRole("group", { name: "The clock" }).waitFor();
     const isAsked = (message: { from?: unknown; name?: unknown }): boolean =>
       message.from === "page" && message["name"] === "about.get";
@@ -124,30 +131,30 @@ describe("the window", () => {
     const since = () => desktop.overPorts().slice(before);
     await expect.poll(() => since().some(isAsked)).toBe(true);
     await expect.poll(since).toContainEqual({ ...answer, id: since().find(isAsked)?.["id"] });
-    expect(problems()).toEqual([]);
+    expect(problems().slice(known)).toEqual([]);
   });
 
   test("comes back where it was, and maximised", async () => {
     const flags = [...freePorts, "--data", dataDirectory()];
-    const first = start(flags);
-    const { window } = await first.page();
+    const first = startWithoutPage(flags);
+    const window = await first.window();
     const bounds = { x: 100, y: 50, width: 1300, height: 800 };
     first.tell({ tell: "moved", window, bounds, isMaximized: true });
     first.tell({ tell: "close", window });
     expect(await first.ended).toEqual({ code: 0, errors: "" });
     expect(first.called("window.maximize")).toEqual([]);
 
-    const second = start(flags);
-    await second.page();
+    const second = startWithoutPage(flags);
+    await second.window();
     expect(second.called("new BrowserWindow")).toMatchObject([[bounds]]);
     expect(second.called("window.maximize")).toHaveLength(1);
   });
 
   test("is the only one: a second start brings it to the front and ends", async () => {
     const flags = [...freePorts, "--data", dataDirectory()];
-    const first = start(flags);
-    await first.page();
-    const second = start(flags);
+    const first = startWithoutPage(flags);
+    await first.window();
+    const second = startWithoutPage(flags);
     expect(await second.ended).toEqual({ code: 0, errors: "" });
     expect(second.called("new BrowserWindow")).toEqual([]);
     await expect.poll(() => first.called("window.focus")).toHaveLength(1);
@@ -157,9 +164,9 @@ describe("the window", () => {
 describe("a share file that was double-clicked", () => {
   test("has a window of its own, beside a Hookyard that runs, and stores nothing", async () => {
     const data = dataDirectory();
-    const first = start([...freePorts, "--data", data]);
-    const { page } = await first.page();
-    const ingest = await ingestOf(page);
+    const first = startWithoutPage([...freePorts, "--data", data]);
+    await first.window();
+    const ingest = await ingestIn(data);
     const running = createApp({
       data: ":memory:",
       ports: { ingest: 0, endpoints: 0, endpointsTls: 0 },
@@ -304,15 +311,7 @@ describe("security", () => {
 describe("starting", () => {
   test("says which port is taken, and uses a free one when asked to", async () => {
     const { port, server } = await takenPort();
-    const flags = [
-      "--ingest-port",
-      String(port),
-      "--endpoints-port",
-      String(port),
-      "--endpoints-tls-port",
-      "0",
-    ];
-    const desktop = start(flags);
+    const desktop = startWithoutPage(onPorts(port, port));
     await expect
       .poll(() => desktop.called("dialog.showMessageBox"))
       .toMatchObject([
@@ -324,8 +323,8 @@ describe("starting", () => {
         ],
       ]);
     desktop.tell({ tell: "dialog-answer", response: 0 });
-    const { page } = await desktop.page();
-    expect(new URL(await ingestOf(page)).port).not.toBe(String(port));
+    await desktop.window();
+    expect(new URL(await ingestIn(desktop.data)).port).not.toBe(String(port));
     // One question for both.
     expect(desktop.called("dialog.showMessageBox")).toHaveLength(1);
     server.close();
@@ -333,14 +332,7 @@ describe("starting", () => {
 
   test("ends when it is asked to quit instead", async () => {
     const { port, server } = await takenPort();
-    const desktop = start([
-      "--ingest-port",
-      String(port),
-      "--endpoints-port",
-      "0",
-      "--endpoints-tls-port",
-      "0",
-    ]);
+    const desktop = startWithoutPage(onPorts(port, 0));
     await expect.poll(() => desktop.called("dialog.showMessageBox")).toHaveLength(1);
     desktop.tell({ tell: "dialog-answer", response: 1 });
     expect(await desktop.ended).toEqual({ code: 0, errors: "" });
@@ -469,6 +461,19 @@ describe("quitting", () => {
     expect(deliveries).toMatchObject({ items: [{ state: "delivered" }] });
   });
 });
+
+/** Where the host that runs with this data takes messages in. */
+async function ingestIn(data: string): Promise<string> {
+  const { ingestUrl } = await (await connect(data)).call("about.get", {});
+  return ingestUrl;
+}
+
+const onPorts = (ingest: number, endpoints: number): string[] =>
+  [
+    ["--ingest-port", String(ingest)],
+    ["--endpoints-port", String(endpoints)],
+    ["--endpoints-tls-port", "0"],
+  ].flat();
 
 async function takenPort(): Promise<{ port: number; server: Server }> {
   const server = createServer();

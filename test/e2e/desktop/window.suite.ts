@@ -24,20 +24,21 @@ export function windowSuite(open: () => Promise<Page>, shared = open): void {
   });
 
   test("the clock is commanded from the page, and stays as it was set when the page is reloaded", async () => {
-    const page = await open();
-    await framePage(page).mode("paused").click();
-    await expect
-      .poll(() => framePage(page).mode("paused").getAttribute("aria-checked"))
-      .toBe("true");
+    const page = await shared();
+    const frame = framePage(page);
+    const isChecked = page.locator("[aria-checked=true]");
+    await frame.mode("paused").click();
+    await frame.mode("paused").and(isChecked).waitFor();
     await page.reload();
-    await expect
-      .poll(() => framePage(page).mode("paused").getAttribute("aria-checked"))
-      .toBe("true");
+    await frame.mode("paused").and(isChecked).waitFor();
+    await frame.mode("real").click();
+    await frame.mode("real").and(isChecked).waitFor();
   });
 
   test("a message that arrives is shown at once", async () => {
-    const page = await open();
+    const page = await shared();
     const frame = framePage(page);
+    await frame.viewLink("Live").click();
     await welcomePage(page).sendSample.click();
     await livePage(page).rows.first().waitFor();
     const response = await fetch(`${await ingestOf(page)}/v1/track`, {

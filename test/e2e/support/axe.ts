@@ -8,7 +8,7 @@ import type { Page } from "playwright-core";
 
 type Violation = {
   id: string;
-  nodes: { target: string[]; html: string; failureSummary: string }[];
+  nodes: { target: string[]; failureSummary: string }[];
 };
 
 /** The impact of a violation is that of its rule. */
@@ -18,13 +18,56 @@ const rules = {
   colours: "['color-contrast']",
 };
 
+/**
+ * Contrast is most of axe's work, and most of a screen is drawn as on the one before. A look is all
+ * that contrast depends on: the colours, fonts, opacities and backgrounds of an element and of all
+ * that it lies in, and their classes. An element is left out only when axe has found enough contrast
+ * in another one of the same look; what failed, or what axe could not see, is looked at again.
+ */
+const contrastOncePerLook = `(() => {
+  const proven = new Set();
+  const ids = new Map();
+  let looks = new Map();
+  const properties = ["color", "fontSize", "fontWeight", "textShadow", "opacity", "filter", "mixBlendMode", "backgroundColor", "backgroundImage"];
+  function lookOf(element) {
+    if (element === null) return 0;
+    const known = looks.get(element);
+    if (known !== undefined) return known;
+    const style = getComputedStyle(element);
+    const values = properties.map((name) => style[name]);
+    const isOff = element.matches(":disabled, [aria-disabled=true]");
+    const look = [lookOf(element.parentElement), element.localName, element.getAttribute("class"), isOff, ...values].join("|");
+    if (!ids.has(look)) ids.set(look, ids.size + 1);
+    looks.set(element, ids.get(look));
+    return ids.get(look);
+  }
+  const rule = axe._audit.rules.find(({ id }) => id === "color-contrast");
+  const { matches } = rule;
+  rule.matches = function (element, ...more) {
+    return !proven.has(lookOf(element)) && matches.call(this, element, ...more);
+  };
+  const check = axe._audit.checks["color-contrast"];
+  const { evaluate } = check;
+  check.evaluate = function (element, ...more) {
+    const isEnough = evaluate.call(this, element, ...more);
+    if (isEnough === true) proven.add(lookOf(element));
+    return isEnough;
+  };
+  axe.configure({ noHtml: true });
+  // Of one moment: a class or the colour scheme may be another one later.
+  window.forgetLooks = () => void (looks = new Map());
+})()`;
+
 export async function seriousFindings(
   page: Page,
   of: keyof typeof rules = "all",
 ): Promise<string[]> {
-  if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(axe.source);
+  if (!(await page.evaluate<boolean>("'axe' in window"))) {
+    await page.evaluate(axe.source);
+    await page.evaluate(contrastOncePerLook);
+  }
   const violations = await page.evaluate<Violation[]>(
-    `axe.run(document, { resultTypes: ["violations"], preload: false, iframes: false, runOnly: ${rules[of]} }).then(({ violations }) => violations)`,
+    `forgetLooks(), axe.run(document, { resultTypes: ["violations"], preload: false, iframes: false, runOnly: ${rules[of]} }).then(({ violations }) => violations)`,
   );
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(

@@ -1,0 +1,108 @@
+/** What the tools say of messages, where the cause is not the receiver's last answer. */
+
+import { test as base, expect } from "vitest";
+import type { CallName } from "../../src/contract/contract.ts";
+import { createMcp } from "../../src/mcp/mcp.ts";
+import { starting } from "../support/running-app.ts";
+import { startAgent, type Agent } from "./agent.ts";
+
+const test = base
+  .extend("start", starting)
+  .extend("agent", async ({ start }, { onCleanup }): Promise<Agent> => {
+    const agent = await startAgent(start);
+    onCleanup(() => agent.stop());
+    return agent;
+  });
+
+test("a retry that waits for a disabled destination is not blamed on the receiver", async ({
+  start,
+  agent: { app, use },
+}) => {
+  const receiver = await start.receiver(503);
+  const { id } = await app.destination([receiver.url]);
+  await app.call("clock.set", { mode: "paused" });
+  const message = await app.send();
+  await app.settle();
+  await app.call("destinations.update", { id, enabled: false });
+  const text = await use("why_not_delivered", { id: message });
+  expect(text).toContain("Cause: disabled");
+  expect(text).toContain('"enabled":true');
+  expect(text).not.toMatch(/Cause: status|next round|advance_clock/);
+});
+
+test("a message of many destinations is explained in 4,000 bytes, what failed first", async ({
+  start,
+  agent: { app, use },
+}) => {
+  const [failing, receiver] = [await start.receiver(400), await start.receiver()];
+  for (let at = 0; at < 50; at += 1)
+    await app.destination([at === 40 ? failing.url : receiver.url], { name: `Receiver ${at}` });
+  const id = await app.send();
+  await app.settle();
+  const text = await use("why_not_delivered", { id });
+  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(4000);
+  expect(text).toContain("It has 50 deliveries. 4 of them");
+  expect(text).toMatch(/lists all:\nDelivery \w+ to \w+: failed[^]*\nCause: status_400\n/);
+  const shown = await use("show", { id });
+  expect(shown).toContain("Its deliveries: 50.");
+  expect(shown).toContain("Bought");
+  expect(await use("show", { id, maxBytes: 10_000 })).toMatch(/dlv_\w+ to dst_\w+: failed/);
+
+  for (const one of (await app.call("destinations.list", {})).items)
+    await app.call("destinations.update", { id: one.id, enabled: false });
+  const unrouted = await use("why_not_delivered", { id: await app.send() });
+  expect(Buffer.byteLength(unrouted)).toBeLessThanOrEqual(4000);
+  expect(unrouted).toContain("It is not routed to 50 destinations. The first 4:");
+});
+
+test("a message that was refused is not taken for an earlier one with its messageId", async ({
+  start,
+  agent: { app, use },
+}) => {
+  const receiver = await start.receiver();
+  await app.destination([receiver.url]);
+  const { id } = await app.source();
+  const send = (more: object = {}) =>
+    use("send_and_wait", { event: "Paid", userId: "u", messageId: "order-7", ...more });
+  expect(await send()).toContain("is delivered");
+  expect(await send()).toContain("Cause: duplicate");
+  const tooLarge = await send({ properties: { text: "x".repeat(40_000) } });
+  expect(tooLarge).toContain("Cause: message_too_large");
+  await app.call("sources.update", { id, faults: [{ do: "answer", status: 503 }] });
+  expect(await send()).toMatch(/^The ingest port answered 503\.\n[^]*No message is on record/);
+});
+
+test("a count that is not exact, and trouble with sending, are said", async ({ start }) => {
+  const app = await start.app();
+  await app.source();
+  await app.send();
+  /** As with more messages than are counted, and a thread that has ended. */
+  const instead: Record<string, object> = {
+    "messages.list": { totalCapped: true, total: 10_000 },
+    "stats.get": { deliveryTrouble: "The thread that sends deliveries has ended: out of memory." },
+  };
+  const mcp = await createMcp({
+    api: {
+      async call(name, input, caller) {
+        const { status, body } = await app.answer(name as CallName, input, caller);
+        return { status, body: { ...(body as object), ...instead[name] } };
+      },
+      changes: app.changes,
+    },
+    report: (error) => expect(error).toBeUndefined(),
+  });
+  const use = async (name: string, given: object) =>
+    JSON.stringify(
+      await mcp.answer(
+        { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: given } },
+        new AbortController().signal,
+      ),
+    );
+  const text = await use("why_not_delivered", {});
+  expect(text).toContain("At least 10000 messages are not delivered.");
+  expect(text).toContain("The thread that sends deliveries has ended");
+  expect(await use("wait_for_messages", { filter: "" })).toContain(
+    "At least 10000 messages match.",
+  );
+  expect(await use("find_messages", {})).toContain("At least 10000 messages match, newest first.");
+});

@@ -110,6 +110,8 @@ export function createCore({
     store,
     steady,
     newId,
+    // The rates of a story are the same each time.
+    flowTime: steady ? now : monotonic,
     report,
     signals,
     changes,
@@ -392,7 +394,7 @@ export function createObservers(
   core: Core,
   { follower, scheduler, traces, version }: ObserversOptions,
 ) {
-  const { store, signals, changes, clock, steady } = core;
+  const { store, signals, changes, clock, flowTime } = core;
   const metrics = createMetrics({
     stats: () => store.stats(),
     clock: () => clock.state(),
@@ -403,8 +405,7 @@ export function createObservers(
   });
   const flow = new Flow({
     ...core,
-    // The rates of a story are the same each time.
-    monotonic: steady ? () => clock.now() : monotonic,
+    monotonic: flowTime,
     underWay: () => scheduler.underWay(),
   });
   signals.committed.on((messages, origin) => {

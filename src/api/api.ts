@@ -125,7 +125,7 @@ const internalProblem = problem(
   "Hookyard has a bug. Standard error has the details.",
 );
 
-function refusal({ status, code, message, data }: Problem): ApiAnswer {
+export function refusal({ status, code, message, data }: Problem): ApiAnswer {
   return { status, body: data === undefined ? { code, message } : { code, message, data } };
 }
 

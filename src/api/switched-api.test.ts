@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { notFound } from "../domain/problem.ts";
 import type { Change } from "../engine/pipeline.ts";
 import type { Api } from "./api.ts";
 import { createSwitchedApi } from "./switched-api.ts";
@@ -66,6 +67,29 @@ test("calls wait until a pipeline is there, and again while it is exchanged", as
   expect(await isResolved(late)).toBe(false);
   show(other.api);
   expect((await late).body).toEqual(["other", "stats.get"]);
+});
+
+test("calls wait through several exchanges, and a problem answers them until a pipeline is there", async () => {
+  const { served, show } = createSwitchedApi(() => {});
+  const [one, other] = [named("one"), named("other")];
+  show(one.api);
+  show(null);
+  const waiting = served.call("about.get", {});
+  show(null);
+  show(other.api);
+  expect(await isResolved(waiting)).toBe(true);
+  expect((await waiting).body).toEqual(["other", "about.get"]);
+  show(null);
+  const late = served.call("about.get", {});
+  show(notFound("story", "story_1"));
+  expect(await isResolved(late)).toBe(true);
+  expect(await late).toMatchObject({ status: 404, body: { code: "not_found" } });
+  expect(await served.call("about.get", {})).toMatchObject({ status: 404 });
+  expect([served.openApi(), served.metrics(), other.listeners.size]).toEqual([undefined, "", 0]);
+  show(null);
+  const again = served.call("about.get", {});
+  show(one.api);
+  expect(await isResolved(again)).toBe(true);
 });
 
 test("who follows the changes goes on with those of the next pipeline, under numbers that continue", () => {

@@ -1,19 +1,20 @@
 /**
  * The control API of a pipeline that is replaced from time to time: a story's, which is started
- * again for a step back. Calls wait until a pipeline is there, and whoever follows the changes
- * continues to.
+ * again for a step back. Calls wait until a pipeline is there, or a problem says that none comes;
+ * whoever follows the changes continues to.
  */
 
+import { isProblem, type Problem } from "../domain/problem.ts";
 import type { Change, ChangeFeed } from "../engine/pipeline.ts";
-import type { Api } from "./api.ts";
+import { refusal, type Api } from "./api.ts";
 
 export function createSwitchedApi(
   /** Whether anybody follows the changes, each time when that has changed. */
   onWatched: (isWatched: boolean) => void,
-): { served: Api; show(api: Api | null): void } {
+): { served: Api; show(next: Api | Problem | null): void } {
   const listeners = new Set<(changes: Change[]) => void>();
-  let current: Api | null = null;
-  let arrival = Promise.withResolvers<Api>();
+  let current: Api | Problem | null = null;
+  let arrival = Promise.withResolvers<Api | Problem>();
   let sequence = 0;
   let unsubscribe = (): void => undefined;
 
@@ -28,21 +29,26 @@ export function createSwitchedApi(
       };
     },
   };
+  const running = (): Api | null => (isProblem(current) ? null : current);
   return {
     served: {
-      call: async (...call) => (current ?? (await arrival.promise)).call(...call),
+      async call(...call) {
+        const answering = current ?? (await arrival.promise);
+        return isProblem(answering) ? refusal(answering) : answering.call(...call);
+      },
       beside: () => undefined,
       changes,
-      openApi: () => current?.openApi(),
-      metrics: () => current?.metrics() ?? "",
+      openApi: () => running()?.openApi(),
+      metrics: () => running()?.metrics() ?? "",
     },
-    show(api) {
+    show(next) {
       unsubscribe();
       unsubscribe = () => undefined;
-      current = api;
-      if (api === null) return void (arrival = Promise.withResolvers());
-      arrival.resolve(api);
-      unsubscribe = api.changes.subscribe((list) => {
+      if (next !== null) arrival.resolve(next);
+      else if (current !== null) arrival = Promise.withResolvers();
+      current = next;
+      if (next === null || isProblem(next)) return;
+      unsubscribe = next.changes.subscribe((list) => {
         const renumbered = list.map((change) => ({ ...change, sequence: (sequence += 1) }));
         for (const listener of listeners) listener(renumbered);
       });

@@ -181,7 +181,7 @@ type FlowOptions = {
   configuration: { sources(): Source[]; destinations(): Destination[] };
   store: Pick<QueryStore, "deliveriesByDestination" | "deliveriesByDue" | "newestAttempts">;
   clock: { now(): number };
-  /** Real time, in milliseconds. */
+  /** Real time in milliseconds, the same as that of the attempts; a story's clock in a story. */
   monotonic: () => number;
   /** The attempts in flight. */
   underWay: () => UnderWay[];

@@ -156,7 +156,7 @@ export type RecordedAttempt = AttemptRecord & {
   destinationId: DestinationId;
 };
 
-/** An attempt in flight; `startedAt` is monotonic. */
+/** An attempt in flight; `startedAt` is by the time of the flow. */
 export type UnderWay = {
   messageId: MessageRowId;
   destinationId: DestinationId;

@@ -71,7 +71,8 @@ function start(): void {
   const flags = { ...asked, data: placeOfData(asked, electrons) };
   if (flags.data !== asked.data)
     log(`The data is in ${flags.data}, as before. Commands find it with --data or HOOKYARD_DATA.`);
-  if (flags.data !== ":memory:" && flags.data !== electrons) keepBesideData(flags.data);
+  if (flags.data === ":memory:") keepUntilQuit();
+  else if (flags.data !== electrons) keepBesideData(flags.data);
   const isFirst = app.requestSingleInstanceLock();
   app
     .whenReady()
@@ -99,6 +100,14 @@ function keepBesideData(data: string): void {
   app.setPath("userData", directory);
 }
 
+/** Of a window that stores nothing, and is the only one that uses the directory. */
+function keepUntilQuit(): string {
+  const directory = mkdtempSync(join(tmpdir(), "hookyard-electron-"));
+  app.setPath("userData", directory);
+  app.on("quit", () => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
 /** A window of its own, beside a Hookyard that runs and its data: it reads the file, and no more. */
 function openShareFile(file: string): void {
   let content: Uint8Array;
@@ -109,9 +118,7 @@ function openShareFile(file: string): void {
   }
   const api = shareApi(content);
   if (isProblem(api)) return refuse(`${file}: ${api.message}`);
-  const userData = mkdtempSync(join(tmpdir(), "hookyard-share-"));
-  app.setPath("userData", userData);
-  app.on("quit", () => rmSync(userData, { recursive: true, force: true }));
+  const userData = keepUntilQuit();
   app.on("window-all-closed", () => app.quit());
   app
     .whenReady()

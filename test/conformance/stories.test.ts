@@ -1,9 +1,12 @@
 /** Stories: scenarios with captions, played beside the user's own pipeline, the same every time. */
 
 import { readdirSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createSwitchedApi } from "../../src/api/switched-api.ts";
+import { PortTaken } from "../../src/app-errors.ts";
 import { createApp, startInMemory } from "../../src/app.ts";
 import type { StoryAnswer } from "../../src/contract/stories.ts";
 import { isProblem } from "../../src/domain/problem.ts";
@@ -148,6 +151,22 @@ test("a scene goes on when the user has deleted its endpoints, and a step back b
   });
 });
 
+test("the flow of a story says how long attempts are in flight by the story's clock", async () => {
+  await withApp(async (app) => {
+    const { call } = own(app);
+    const { id } = await call("stories.open", {
+      text: story('caption: "{ada} buys"\n    open: flow').replace(
+        "{ status: 200 }",
+        "{ delay: 1s, status: 200 }",
+      ),
+    });
+    await call("stories.go", { id, to: 1 });
+    const { webhooks, moving } = await beside(app, id).call("flow.get", {});
+    expect(webhooks).toMatchObject([{ inFlight: 1, inFlightMs: 0 }]);
+    expect(moving.attempts).toMatchObject([{ outcome: null, agoMs: 0 }]);
+  });
+});
+
 test.each([
   ["caption: 3 orders", /The number 3 does not come from what happened/],
   ["caption: Ada buys", /Write the name ada in braces/],
@@ -214,6 +233,22 @@ test("a story whose page has gone makes room for another one, and one whose page
   });
 });
 
+test.each([
+  ["at once", story("caption: Fine")],
+  ["while it waits", "name: A\nsteps:\n  - wait: 1m\n  - caption: Fine\n    advance: 1s\n"],
+])("a story is closed when its page goes away before it is open, %s", async (when, text) => {
+  await withApp(async (app) => {
+    const { call } = own(app);
+    const page = new AbortController();
+    const opening = app.api.call("stories.open", { text }, page.signal);
+    if (when !== "at once")
+      await expect.poll(async () => (await call("stories.list", {})).items).toHaveLength(1);
+    page.abort();
+    await opening;
+    expect((await call("stories.list", {})).items).toEqual([]);
+  });
+});
+
 test("a story ends when its page does not come back in time", async () => {
   const waits: { ms: number; run: () => void; isCancelled: boolean }[] = [];
   const ended: unknown[] = [];
@@ -266,6 +301,30 @@ test("a story that waits in real time can be closed", async () => {
   });
 });
 
+test("a step back and the end close the connections of request steps", async () => {
+  const receiver = createServer((_, response) => void response.end());
+  receiver.keepAliveTimeout = 0;
+  await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => (receiver.closeAllConnections(), void receiver.close()));
+  const { port } = receiver.address() as AddressInfo;
+  const connections = () =>
+    new Promise((resolve) => receiver.getConnections((_, count) => resolve(count)));
+  await withApp(async (app) => {
+    const { call } = own(app);
+    const { id } = await call("stories.open", {
+      text: `name: A\nsteps:\n  - caption: Fine\n    request: { url: http://127.0.0.1:${port}/, connection: kept }\n`,
+    });
+    await call("stories.go", { id, to: 1 });
+    expect(await connections()).toBe(1);
+    await call("stories.go", { id, to: 0 });
+    await expect.poll(connections).toBe(0);
+    await call("stories.go", { id, to: 1 });
+    expect(await connections()).toBe(1);
+    await call("stories.close", { id });
+    await expect.poll(connections).toBe(0);
+  });
+});
+
 test("stories that cannot begin leave room for others", async () => {
   const ended: unknown[] = [];
   const opened = createStories({
@@ -291,6 +350,40 @@ test("stories that cannot begin leave room for others", async () => {
     await expect(opening).rejects.toThrow("broken");
     expect(ended).toHaveLength(one);
   }
+});
+
+test("calls that wait for a step back are answered when it fails, and the next step begins the story again", async () => {
+  let starts = 0;
+  const waiting: Promise<unknown>[] = [];
+  const wait = (id: string) => waiting.push(opened.served(id)!.call("about.get", {}));
+  const opened = createStories({
+    ready: async () => story("caption: Fine"),
+    async start({ startAt }) {
+      starts += 1;
+      if (starts === 2) {
+        wait("story_000000001");
+        throw new PortTaken({ port: 4321, role: "ingest" });
+      }
+      const app = await startInMemory({ startAt, version: "0.0.0" });
+      return { ...typedCalls(app.api.call), served: app.api, ports: null, stop: app.stop };
+    },
+    createStage: createSwitchedApi,
+    later: () => () => undefined,
+    report: (error) => {
+      throw error;
+    },
+  });
+  onTestFinished(() => opened.stop());
+  const answer = await opened.handlers["stories.open"]({ file: "any.yaml" });
+  if (isProblem(answer)) throw new Error(answer.message);
+  const { id } = answer;
+  const go = async (to: number) => opened.handlers["stories.go"]({ id, to, again: to === 0 });
+  const message = expect.stringContaining("Port 4321 is in use by another program.") as string;
+  expect(await go(0)).toMatchObject({ status: 503, code: "story_stopped", message });
+  expect(await waiting[0]).toMatchObject({ status: 503, body: { code: "story_stopped", message } });
+  expect(await go(1)).toMatchObject({ at: 1, run: 2 });
+  wait(id);
+  expect(await waiting[1]).toMatchObject({ status: 200 });
 });
 
 test("what has no captions, an unknown file, a fifth story and a scene beyond the last are refused", async () => {

@@ -22,7 +22,14 @@ export const rooms: Readonly<Record<string, Room>> = {
     packages: ["node:*", "better-sqlite3"],
   },
   scenarios: {
-    rooms: ["receiver", "contract", "engine/deliver/dial.ts", "engine/real-time.ts", "domain"],
+    rooms: [
+      "receiver",
+      "contract",
+      "engine/deliver/dial.ts",
+      "engine/real-time.ts",
+      "domain",
+      "app-errors.ts",
+    ],
     packages: ["node:*", "yaml", "zod"],
   },
   share: { rooms: ["api", "contract", "engine", "domain"], packages: ["node:*"] },

@@ -81,6 +81,7 @@ type DeliverySchedulerOptions = {
   thread?: DeliveryThread | undefined;
   /** How long a connection waits for its next request; the sender's default when left out. */
   idleMs?: number | undefined;
+  flowTime?: RoundsOptions["flowTime"];
   traces?: RoundsOptions["traces"];
   changes: Changes;
   /** Cancels a slice of the deliveries of a deleted destination; false when there is none. */

@@ -57,6 +57,8 @@ export type RoundsOptions = {
   lanes: Lanes;
   recorder: Recorder;
   changes: Changes;
+  /** The time that the flow counts by; `monotonic` when left out. */
+  flowTime?: (() => number) | undefined;
   /** Left out when nobody traces. */
   traces?: DeliveryTraces | undefined;
 };
@@ -94,7 +96,7 @@ type Trying = {
   task: LaneTask;
   work: Work;
   trace: AttemptTrace | undefined;
-  /** By the monotonic clock. */
+  /** By `flowTime`. */
   startedAt: number;
 };
 
@@ -321,7 +323,7 @@ export class Rounds {
       this.onConfigurationChanged();
       return end(() => "slow");
     }
-    const { clock, holds, lanes, recorder, traces } = this.#options;
+    const { clock, flowTime = monotonic, holds, lanes, recorder, traces } = this.#options;
     const { delivery, profile } = round;
     const now = clock.now();
     const windowEnd = (delivery.firstAttemptAt ?? round.startedAt ?? now) + profile.windowMs;
@@ -336,7 +338,7 @@ export class Rounds {
     round.startedAt ??= now;
     round.started += 1;
     const trace = traces?.begin(delivery, webhook);
-    const trying: Trying = { round, webhook, task, work, trace, startedAt: monotonic() };
+    const trying: Trying = { round, webhook, task, work, trace, startedAt: flowTime() };
     const running = startAttempt({
       sender: lanes.of(webhook.id).sender,
       clock,

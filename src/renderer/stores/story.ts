@@ -111,6 +111,7 @@ export const useStory = create<StoryStore>()((set, get) => {
       const moved = await call("stories.go", { id: story.id, to, again });
       if (get().story?.id === moved.id) show(moved);
     } catch (error) {
+      if (get().story?.id !== story.id) return;
       set({ isPlaying: false });
       if (error instanceof CallError && error.status === 404) leave();
       useToast.getState().showError(errorOf(error).message);

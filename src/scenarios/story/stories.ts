@@ -4,9 +4,17 @@
  * the scenario again from its seed, on the same ports, so that everything is as it was to the byte.
  */
 
+import { PortTaken } from "../../app-errors.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
 import type { SceneAnswer, StoryAnswer } from "../../contract/stories.ts";
-import { conflict, invalid, isProblem, notFound, type Problem } from "../../domain/problem.ts";
+import {
+  conflict,
+  invalid,
+  isProblem,
+  notFound,
+  problem,
+  type Problem,
+} from "../../domain/problem.ts";
 import type { ScenarioPipeline } from "../run/pipeline.ts";
 import type { Session } from "../run/session.ts";
 import { fillCaption, type StoryMoment } from "./captions.ts";
@@ -33,8 +41,11 @@ type StoryPipeline<Ports, Served> = ScenarioPipeline & {
   stop(): Promise<void>;
 };
 
-/** What the page sees of a story's pipeline: it stays the same while the pipeline is exchanged. */
-type Stage<Served> = { served: Served; show(pipeline: Served | null): void };
+/**
+ * What the page sees of a story's pipeline: it stays the same while the pipeline is exchanged. Calls
+ * wait at null.
+ */
+type Stage<Served> = { served: Served; show(pipeline: Served | Problem | null): void };
 
 type StoriesOptions<Ports, Served> = {
   ready: (file: string) => Promise<string | null>;
@@ -65,7 +76,11 @@ export function createStories<Ports, Served>(options: StoriesOptions<Ports, Serv
   const open = new Map<string, Story<Ports, Served>>();
   let next = 1;
 
-  async function openStory(text: string, file: string | null): Promise<StoryAnswer | Problem> {
+  async function openStory(
+    text: string,
+    file: string | null,
+    caller?: AbortSignal,
+  ): Promise<StoryAnswer | Problem> {
     const { forServing, readScenario } = await import("../file/read-scenario.ts");
     const read = readScenario(text, forServing);
     if ("problems" in read) {
@@ -110,11 +125,16 @@ export function createStories<Ports, Served>(options: StoriesOptions<Ports, Serv
       return conflict("too_many_stories", `${maxOpen} stories are open already. Close one.`);
     open.set(id, story);
     let opened: StoryAnswer | Problem | null = null;
+    // Nobody knows the story of a page that goes away before the answer.
+    const abandon = (): void => story.end.abort();
+    caller?.addEventListener("abort", abandon);
+    if (caller?.aborted === true) abandon();
     try {
       opened = await unlessClosed(story, () => begin(story, options));
       return opened;
     } finally {
-      if (opened === null || isProblem(opened)) await close(story);
+      caller?.removeEventListener("abort", abandon);
+      if (opened === null || isProblem(opened) || story.end.signal.aborted) await close(story);
     }
   }
 
@@ -132,19 +152,18 @@ export function createStories<Ports, Served>(options: StoriesOptions<Ports, Serv
     story.keep = null;
     open.delete(story.answer.id);
     await inTurn(story, async () => {
-      story.stage.show(null);
-      await story.pipeline?.stop();
-      story.pipeline = null;
+      story.stage.show(notFound("story", story.answer.id));
+      await stopPipeline(story);
     });
   }
 
   const handlers: HandlersOf<"stories"> = {
     "stories.list": () => ({ items: [...open.values()].map(({ answer }) => answer) }),
-    "stories.open": async ({ text, file }) => {
+    "stories.open": async ({ text, file }, caller) => {
       const own = text ?? (file === undefined ? null : await options.ready(file));
       if (own === null)
         return file === undefined ? invalid("Pass a text or a file.") : notFound("scenario", file);
-      return openStory(own, file ?? null);
+      return openStory(own, file ?? null, caller);
     },
     "stories.get": ({ id }) => open.get(id)?.answer ?? notFound("story", id),
     "stories.go": async ({ id, to, again }) => {
@@ -199,8 +218,9 @@ async function go<Ports, Served>(
   if (story.end.signal.aborted) return notFound("story", story.answer.id);
   if (to > story.scenes.length)
     return invalid(`The story has ${story.scenes.length} scenes, and ${to} is beyond the last.`);
-  if (again || to < story.answer.at) {
-    const begun = await begin(story, options);
+  // It has no session after a start that failed.
+  if (again || to < story.answer.at || story.session === null) {
+    const begun = await beginAgain(story, options);
     if (isProblem(begun)) return begun;
   }
   while (story.answer.at < to) await playScene(story);
@@ -216,6 +236,34 @@ const waiting = ({ highlight }: Pick<Scene, "highlight">): SceneAnswer => ({
   problems: [],
 });
 
+const stopped = (why: string): Problem =>
+  problem(503, "story_stopped", `The story could not begin again. ${why} Go to a scene to retry.`);
+
+/** The calls that wait for the pipeline are answered also when it does not start. */
+async function beginAgain<Ports, Served>(
+  story: Story<Ports, Served>,
+  options: StoriesOptions<Ports, Served>,
+): Promise<StoryAnswer | Problem> {
+  let begun: StoryAnswer | Problem = stopped("Standard error has the details.");
+  try {
+    begun = await begin(story, options);
+  } catch (error) {
+    if (!(error instanceof PortTaken)) throw error;
+    begun = stopped(error.message);
+  } finally {
+    if (isProblem(begun)) story.stage.show(begun);
+  }
+  return begun;
+}
+
+/** With the connections of its `request` steps. */
+async function stopPipeline<Ports, Served>(story: Story<Ports, Served>): Promise<void> {
+  story.session?.requests.close();
+  story.session = null;
+  await story.pipeline?.stop();
+  story.pipeline = null;
+}
+
 /** Starts the pipeline again, sets it up, and takes the steps before the first scene. */
 async function begin<Ports, Served>(
   story: Story<Ports, Served>,
@@ -225,7 +273,7 @@ async function begin<Ports, Served>(
   const { startSession } = await import("../run/set-up.ts");
   const { read, stage, scenes, end } = story;
   stage.show(null);
-  await story.pipeline?.stop();
+  await stopPipeline(story);
   const pipeline = await start({
     startAt: startTimeOf(read.scenario),
     ...(story.ports === undefined ? {} : { ports: story.ports }),

@@ -5,7 +5,7 @@ import { hookyard } from "../../command-line/command-line.ts";
 import { verbsSuite } from "../../command-line/verbs.suite.ts";
 import { startInProcess } from "../../support/in-process.ts";
 import { startHookyard, type Surroundings } from "../../crash/hookyard-process.ts";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildDesktop, startDesktop } from "./desktop-process.ts";
@@ -55,4 +55,22 @@ test("two hosts never share a data directory: serve names the window, the window
   const { code, errors } = await second.ended;
   expect({ code, errors }).toEqual({ code: 0, errors: expect.stringContaining("already runs") });
   expect(second.called("dialog.showErrorBox")).toEqual([]);
+});
+
+test("windows that store nothing run beside each other, and leave nothing behind", async () => {
+  const place = mkdtempSync(join(tmpdir(), "hookyard-hosts-"));
+  onTestFinished(() => rmSync(place, { recursive: true, force: true }));
+  const [appData = "", temporary = ""] = ["app-data", "temporary"].map((name) => join(place, name));
+  for (const directory of [appData, temporary]) mkdirSync(directory);
+  const environment = {
+    ...{ STAND_IN_APP_DATA: appData },
+    ...{ TMPDIR: temporary, TEMP: temporary, TMP: temporary },
+  };
+  const flags = [...freePorts, "--data", ":memory:"];
+  const windows = [1, 2].map(() => startDesktop({ flags, environment }));
+  onTestFinished(async () => void (await Promise.all(windows.map((each) => each.stop()))));
+  for (const each of windows) await each.window();
+  for (const each of windows) each.signal("SIGTERM");
+  for (const each of windows) expect(await each.ended).toEqual({ code: 0, errors: "" });
+  expect(readdirSync(temporary)).toEqual([]);
 });

@@ -1,5 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { dueGroups, flowModel, lineSentence, newestOn, rateWords, troubles } from "./flow-model.ts";
+import {
+  dueGroups,
+  flowModel,
+  lineSentence,
+  newestOn,
+  rateWords,
+  restOf,
+  troubles,
+} from "./flow-model.ts";
 import type { FlowAnswer } from "./flow-model.ts";
 
 type Figure = FlowAnswer["webhooks"][number];
@@ -149,4 +157,14 @@ test("the newest message of a line is the one that went last", () => {
   } as unknown as FlowAnswer;
   expect(newestOn(model, "src_1>dst_1")).toBe("msg_2");
   expect(newestOn(model, "src_1>dst_9")).toBeNull();
+});
+
+test.each([
+  ["something moves", { perSecond: 0.2 }, 1000],
+  ["an attempt is in flight", { perSecond: 0, inFlight: 1 }, 1000],
+  ["the last minute has failures", { perSecond: 0, lastMinute: { ended: 4, failed: 2 } }, 5000],
+  ["nothing of it becomes old", { perSecond: 0 }, null],
+])("the flow is asked for again when %s", (_, of, restMs) => {
+  const answer = { webhooks: [figure(of)], sources: [{ perSecond: 0 }] } as FlowAnswer;
+  expect(restOf(answer)).toBe(restMs);
 });

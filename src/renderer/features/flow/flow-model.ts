@@ -99,6 +99,21 @@ const hangsAfterMs = 2000;
 /** So many failures one after the other are an outage, however many succeeded before. */
 const failsAfter = 5;
 
+const movingRestMs = 1000;
+const failuresRestMs = 5000;
+
+/**
+ * When to ask again though nothing changes: rates return to zero, and failures leave the last
+ * minute. Null when neither will happen.
+ */
+export function restOf({ webhooks, sources }: FlowAnswer): number | null {
+  const isMoving =
+    webhooks.some(({ perSecond, inFlight }) => perSecond > 0 || inFlight > 0) ||
+    sources.some(({ perSecond }) => perSecond > 0);
+  if (isMoving) return movingRestMs;
+  return webhooks.some(({ lastMinute }) => lastMinute.failed > 0) ? failuresRestMs : null;
+}
+
 export const lineKey = (from: string, to: string): string => `${from}>${to}`;
 
 /** `0.4/s`, `812/s`, nothing when nothing moves. */

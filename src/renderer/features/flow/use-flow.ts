@@ -1,6 +1,6 @@
 /**
  * What the flow view reads: the configuration, and what moves. It asks again when something
- * changed, four times a second at most, and once a second until the last rate is back at zero.
+ * changed, four times a second at most, and while the answer becomes old by itself.
  */
 
 import { useEffect, useMemo, useState } from "react";
@@ -9,16 +9,11 @@ import { placeOf } from "../../../contract/places.ts";
 import { nowOf, useClock } from "../../stores/clock.ts";
 import { useFeed, useLive } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
-import { flowModel, type FlowAnswer, type FlowModel } from "./flow-model.ts";
+import { flowModel, restOf, type FlowAnswer, type FlowModel } from "./flow-model.ts";
 
 const pauseMs = 250;
-const restMs = 1000;
 
 const areas: ReadonlySet<string> = new Set(placeOf("flow.get").reads);
-
-const isMoving = (answer: FlowAnswer): boolean =>
-  answer.webhooks.some(({ perSecond, inFlight }) => perSecond > 0 || inFlight > 0) ||
-  answer.sources.some(({ perSecond }) => perSecond > 0);
 
 export function useFlow(): {
   flow: FlowAnswer | undefined;
@@ -50,7 +45,8 @@ export function useFlow(): {
       const answer = await call("flow.get", {});
       set({ flow: answer, error: null });
       cancelRest?.();
-      cancelRest = isMoving(answer) ? pageTime.later(restMs, change) : null;
+      const restMs = restOf(answer);
+      cancelRest = restMs === null ? null : pageTime.later(restMs, change);
     };
     const unsubscribe = useFeed.subscribe(({ changes, missed }, before) => {
       const isTouched = changes !== before.changes && changes.some(({ area }) => areas.has(area));

@@ -1,7 +1,7 @@
 /** A configuration from a file. */
 
 import { expect, test as base } from "vitest";
-import { starting } from "../support/running-app.ts";
+import { starting, type RunningApp } from "../support/running-app.ts";
 
 const test = base.extend("start", starting);
 
@@ -184,4 +184,23 @@ test("settings whose default is a retry profile of the document are read with it
   const other = await start.app();
   await other.call("configuration.import", exported);
   expect(await other.call("configuration.export", { secrets: true })).toEqual(exported);
+});
+
+test("an installation keeps its own limit of bytes when the configuration comes from memory or from a file, and after a change of another setting", async ({
+  start,
+}) => {
+  const inMemory = await start.app();
+  const inFile = await start.app({ data: await start.directory() });
+  const maxBytes = async (app: RunningApp) => (await app.call("settings.get", {})).maxBytes;
+  for (const [from, to, limit] of [
+    [inMemory, inFile, 20_000_000_000],
+    [inFile, inMemory, 250_000_000],
+  ] as const) {
+    await from.call("settings.update", { vendor: "Acme" });
+    await to.call("configuration.import", await from.call("configuration.export", {}));
+    expect(await maxBytes(to)).toBe(limit);
+  }
+  await inMemory.call("settings.update", { maxBytes: 2_000_000 });
+  await inFile.call("configuration.import", await inMemory.call("configuration.export", {}));
+  expect(await maxBytes(inFile)).toBe(2_000_000);
 });

@@ -98,9 +98,10 @@ function exportConfiguration(pipeline: Pipeline, secrets: boolean): Configuratio
     .sources()
     .flatMap(({ kind, ...source }) => (kind === "audience" ? [] : [{ ...source, kind }]));
   const writeKeys = new Map(exported.map((source) => [source.id, source.writeKey]));
+  const { maxBytes, ...settings } = configuration.settings();
   return {
     version: 1,
-    settings: configuration.settings(),
+    settings: maxBytes === configuration.defaultMaxBytes() ? settings : { ...settings, maxBytes },
     retryProfiles: configuration
       .retryProfiles()
       .filter((profile) => profile.id !== null)

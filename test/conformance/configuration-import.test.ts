@@ -164,6 +164,36 @@ test("a fault that was taken away is in front of its webhook again once its docu
   ]);
 });
 
+test("a document without credentials and without the fault in front of a webhook leaves the webhook, its headers and the fault as they are", async ({
+  start,
+}) => {
+  const app = await start.app();
+  const url = "http://ada:s3cr3t@127.0.0.1:9/mine";
+  const headersOf = (value: string) => ({ Authorization: value });
+  const { id, webhooks } = await app.destination([
+    { url, headers: headersOf("first") },
+    { url, headers: headersOf("second") },
+  ]);
+  const at = { id, webhookId: webhooks[1]?.id ?? "" };
+  const plain = await app.call("configuration.export", {});
+  await app.call("destinations.putFault", { ...at, lose: "answer" });
+  const before = await app.call("destinations.get", { id });
+  expect(before.webhooks[1]?.behind).toMatchObject({ url });
+  const behind = await app.call("configuration.export", {});
+  for (const document of [plain, behind]) {
+    expect(await app.call("configuration.import", document)).not.toHaveProperty("missing");
+    expect(await app.call("destinations.get", { id })).toEqual(before);
+  }
+
+  await app.call("destinations.undoFault", at);
+  await app.call("configuration.import", behind);
+  expect((await app.call("destinations.get", { id })).webhooks).toMatchObject(
+    before.webhooks.map(({ behind: fault, ...webhook }) =>
+      fault === undefined ? webhook : { ...webhook, behind: { url } },
+    ),
+  );
+});
+
 test("settings whose default is a retry profile of the document are read with it, and are no obstacle for later documents", async ({
   start,
 }) => {

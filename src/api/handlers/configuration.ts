@@ -18,7 +18,7 @@ import {
   exportComputations,
   keyOf,
 } from "./configuration-computations.ts";
-import { completeProfile, webhooksFrom } from "./setup.ts";
+import { completeProfile } from "./setup.ts";
 import { withOwnPorts, withoutOwnPorts } from "./own-ports.ts";
 
 /** A pipeline of its own, in memory and never started, to try things on. */
@@ -350,6 +350,7 @@ function destinationEntries(
   endpointsUrl: string,
 ): Entry[] {
   const all = endpoints.list();
+  const inFront = new Map(all.map((endpoint) => [endpoint.inFrontOf?.webhookId, endpoint]));
   const pathOfEndpoint = (reference: string): string | undefined =>
     all.find(({ name, path }) => reference === path || reference === name)?.path;
   return destinations.map(({ sources, sharedSecret, webhooks, mappings, ...draft }, index) => {
@@ -361,17 +362,22 @@ function destinationEntries(
       .find((destination) => destination.name === draft.name);
     const endpointAt = (path: string | undefined) =>
       endpoints.list().find((endpoint) => endpoint.path === path);
-    // The address of an endpoint is another one in another installation.
-    const present = webhooks.map(({ endpoint, url = "", ...webhook }) => {
-      const known = existing?.webhooks.find(
-        ({ id }) => webhook.behind && faults.behind(id)?.path === webhook.behind.endpoint,
-      );
+    const there = existing?.webhooks ?? [];
+    const free = [...there];
+    const merged = webhooks.map(({ endpoint, url = "", headers = {}, behind }) => {
+      // The address of an endpoint is another one in another installation.
       const here = endpoint === undefined ? url : `${endpointsUrl}/${pathOfEndpoint(endpoint)}`;
-      return { ...webhook, url: known?.url ?? here };
+      const place = free.findIndex((one) => {
+        const fault = inFront.get(one.id);
+        if (behind !== undefined && fault !== undefined) return fault.path === behind.endpoint;
+        const own = fault?.inFrontOf?.url ?? one.url;
+        return [own, urlWithoutCredentials(own)].includes(behind?.url ?? here);
+      });
+      const [known] = place < 0 ? [] : free.splice(place, 1);
+      if (known === undefined) return withKnown({ url: here, headers }, there);
+      const isLinked = behind !== undefined || inFront.has(known.id);
+      return withKnown({ url: isLinked ? known.url : here, headers }, [known, ...there]);
     });
-    const merged = webhooksFrom(present).map((webhook) =>
-      withKnown(webhook, existing?.webhooks ?? []),
-    );
     const mapped = mappings?.map((mapping) => mappingWithKnown(mapping, existing?.mappings ?? []));
     const missing = [...merged, ...(mapped ?? [])].flatMap((one) =>
       one.missing.map((value) => `${draft.name}: ${value}`),
@@ -412,6 +418,7 @@ function destinationEntries(
           return invalid(`there is no test endpoint at the path ${behind.endpoint}.`);
         const { url } = urlWithKnown(behind.url, [
           endpoint.inFrontOf?.url ?? "",
+          webhook.url,
           ...endpoint.steps.flatMap(({ to }) => to ?? []),
         ]);
         faults.link(endpoint.id, { destinationId: destination.id, webhookId: webhook.id, url });

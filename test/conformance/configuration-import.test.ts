@@ -234,3 +234,26 @@ test("an installation keeps its own limit of bytes when the configuration comes 
   await inFile.call("configuration.import", await inMemory.call("configuration.export", {}));
   expect(await maxBytes(inFile)).toBe(2_000_000);
 });
+
+test("a document that is read again leaves the time of the next sync as it is", async ({
+  start,
+}) => {
+  const app = await start.app({ clock: "paused" });
+  const syncing = (minutes: number) => ({
+    version: 1 as const,
+    audiences: [{ name: "Buyers", rule: { event: "Bought" }, sync: { everyMs: minutes * 60_000 } }],
+  });
+  const nextIn = async () => {
+    const [audience] = (await app.call("audiences.list", {})).items;
+    const { now } = await app.call("clock.get", {});
+    return (Date.parse(audience?.nextSyncAt ?? "") - Date.parse(now)) / 60_000;
+  };
+  await app.call("configuration.import", syncing(60));
+  await app.advance({ byMs: 50 * 60_000 });
+  await app.call("configuration.import", syncing(60));
+  expect(await nextIn()).toBe(10);
+  await app.advance({ byMs: 15 * 60_000 });
+  expect(await nextIn()).toBe(55);
+  await app.call("configuration.import", syncing(30));
+  expect(await nextIn()).toBe(30);
+});

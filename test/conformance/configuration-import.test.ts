@@ -257,3 +257,40 @@ test("a document that is read again leaves the time of the next sync as it is", 
   await app.call("configuration.import", syncing(30));
   expect(await nextIn()).toBe(30);
 });
+
+test("a document that is read again neither rewinds test endpoints nor starts the faults of sources again", async ({
+  start,
+}) => {
+  const app = await start.app();
+  const document = (status: number) => ({
+    version: 1 as const,
+    sources: [
+      { writeKey: "k", name: "Web", faults: [{ do: "answer" as const, status, times: 1 }] },
+    ],
+    endpoints: [
+      {
+        name: "Flaky",
+        steps: [
+          { do: "answer" as const, status, times: 2 },
+          { do: "answer" as const, status: 200 },
+        ],
+      },
+    ],
+  });
+  const ingested = async () =>
+    (
+      await fetch(`${app.ingestUrl}/v1/track`, {
+        method: "POST",
+        headers: { Authorization: `Basic ${btoa("k:")}` },
+        body: JSON.stringify({ userId: "ada", event: "Bought" }),
+      })
+    ).status;
+  const received = async () =>
+    (await fetch(`${app.endpointsUrl}/flaky`, { method: "POST", body: "{}" })).status;
+  await app.call("configuration.import", document(503));
+  expect([await ingested(), await received(), await received()]).toEqual([503, 503, 503]);
+  await app.call("configuration.import", document(503));
+  expect([await ingested(), await received()]).toEqual([200, 200]);
+  await app.call("configuration.import", document(500));
+  expect([await ingested(), await received()]).toEqual([500, 500]);
+});

@@ -1,6 +1,11 @@
 import type { ConfigurationDocument } from "../../contract/configuration.ts";
 import type { AboutAnswer } from "../../contract/pipeline.ts";
-import { urlWithoutCredentials, withKnown, withoutCredentials } from "../../domain/credentials.ts";
+import {
+  isEqual,
+  urlWithoutCredentials,
+  withKnown,
+  withoutCredentials,
+} from "../../domain/credentials.ts";
 import { invalid, isProblem, type Problem } from "../../domain/problem.ts";
 import type { Destination, MappingDraft, SourcePlan } from "../../domain/configuration.ts";
 import type {
@@ -298,14 +303,17 @@ function sourceEntries(
       draft.writeKey === undefined
         ? configuration.sources().find((source) => source.name === draft.name)
         : configuration.sourceByWriteKey(draft.writeKey);
+    const { faults, ...others } = draft as SourceDraft;
+    // Faults that are given start to count again.
+    const isKept = faults === undefined || isEqual(faults, existing?.faults ?? null);
     return {
       what: `sources[${index}]`,
       exists: existing !== undefined,
       apply: async () =>
-        (await preparePlan((draft as SourceDraft).plan)) ??
+        (await preparePlan(others.plan)) ??
         (existing === undefined
           ? configuration.createSource(draft as SourceDraft)
-          : configuration.updateSource(existing.id, draft as SourceDraft)),
+          : configuration.updateSource(existing.id, isKept ? others : { ...others, faults })),
     };
   });
 }
@@ -326,12 +334,15 @@ function endpointEntries(
     );
     const missing = steps.flatMap((step) => step.missing);
     const known = { ...draft, steps: steps.map(({ one }) => one) };
+    const { steps: _, ...others } = known;
+    // Steps that are given start at the first one.
+    const changes = isEqual(known.steps, there) ? others : known;
     return {
       what: `endpoints[${index}]`,
       exists: existing !== undefined,
       missing: missing.map((value) => `${draft.name}: ${value}`),
       apply: () =>
-        existing === undefined ? endpoints.create(known) : endpoints.update(existing.id, known),
+        existing === undefined ? endpoints.create(known) : endpoints.update(existing.id, changes),
     };
   });
 }

@@ -294,3 +294,22 @@ test("a document that is read again neither rewinds test endpoints nor starts th
   await app.call("configuration.import", document(500));
   expect([await ingested(), await received()]).toEqual([500, 500]);
 });
+
+test("a source of a document is not that of an audience with its name", async ({ start }) => {
+  const app = await start.app();
+  await app.call("audiences.create", { name: "VIP", members: ["ada"] });
+  const destination = { name: "CRM", sources: ["VIP"], webhooks: [{ url: "http://a.localhost/" }] };
+  const document = {
+    version: 1 as const,
+    sources: [{ name: "VIP", kind: "web" as const }],
+    destinations: [destination],
+  };
+  const alone = { version: 1 as const, destinations: [destination] };
+  expect(await app.refused("configuration.import", alone)).toMatchObject({ code: "invalid" });
+  for (const created of [2, 0])
+    expect(await app.call("configuration.import", document)).toMatchObject({ created });
+  const [ofAudience, source, ...others] = (await app.call("sources.list", {})).items;
+  expect([ofAudience?.kind, source?.kind, others]).toEqual(["audience", "web", []]);
+  const [{ sourceIds = [] } = {}] = (await app.call("destinations.list", {})).items;
+  expect(sourceIds).toEqual([source?.id]);
+});

@@ -301,7 +301,7 @@ function sourceEntries(
   return sources.map((draft, index) => {
     const existing =
       draft.writeKey === undefined
-        ? configuration.sources().find((source) => source.name === draft.name)
+        ? sourceNamed(configuration, draft.name)
         : configuration.sourceByWriteKey(draft.writeKey);
     const { faults, ...others } = draft as SourceDraft;
     // Faults that are given start to count again.
@@ -468,8 +468,12 @@ function clientEntries(
 }
 
 function findSource(configuration: Configuration, reference: string) {
-  return (
-    configuration.sourceByWriteKey(reference) ??
-    configuration.sources().find((source) => source.name === reference)
-  );
+  return configuration.sourceByWriteKey(reference) ?? sourceNamed(configuration, reference);
+}
+
+/** Those of audiences are not in a document. */
+function sourceNamed(configuration: Configuration, name: string) {
+  return configuration
+    .sources()
+    .find((source) => source.name === name && source.kind !== "audience");
 }

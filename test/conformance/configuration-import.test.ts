@@ -310,6 +310,6 @@ test("a source of a document is not that of an audience with its name", async ({
     expect(await app.call("configuration.import", document)).toMatchObject({ created });
   const [ofAudience, source, ...others] = (await app.call("sources.list", {})).items;
   expect([ofAudience?.kind, source?.kind, others]).toEqual(["audience", "web", []]);
-  const [{ sourceIds = [] } = {}] = (await app.call("destinations.list", {})).items;
-  expect(sourceIds).toEqual([source?.id]);
+  const [connected] = (await app.call("destinations.list", {})).items;
+  expect(connected?.sourceIds).toEqual([source?.id]);
 });

@@ -245,10 +245,13 @@ async function importEntries({
 }
 
 function repeatedIn(document: ConfigurationDocument): Problem | null {
+  const { sources = [], endpoints = [] } = document;
   const lists: [string, (string | undefined)[]][] = [
-    ["sources", (document.sources ?? []).map((source) => source.writeKey)],
+    ["sources", sources.map((source) => source.writeKey)],
+    ["sources", namesIn(sources, (source) => source.writeKey)],
     ["retryProfiles", (document.retryProfiles ?? []).map((profile) => profile.name)],
-    ["endpoints", (document.endpoints ?? []).map((endpoint) => endpoint.path ?? endpoint.name)],
+    ["endpoints", endpoints.map((endpoint) => endpoint.path ?? endpoint.name)],
+    ["endpoints", namesIn(endpoints, (endpoint) => endpoint.path)],
     ["destinations", (document.destinations ?? []).map((destination) => destination.name)],
     [
       "audiences and computedTraits",
@@ -265,6 +268,16 @@ function repeatedIn(document: ConfigurationDocument): Problem | null {
     }
   }
   return null;
+}
+
+/** Several may have one name when each has a key; without a key, the name says which one is meant. */
+function namesIn<Thing extends { name: string }>(
+  things: readonly Thing[],
+  keyOfOne: (thing: Thing) => string | undefined,
+): string[] {
+  const keyed = things.filter((thing) => keyOfOne(thing) !== undefined);
+  const others = things.filter((thing) => keyOfOne(thing) === undefined);
+  return [...new Set(keyed.map(({ name }) => name)), ...others.map(({ name }) => name)];
 }
 
 function settingsEntries(

@@ -284,9 +284,11 @@ function settingsEntries(
   { configuration }: Pipeline,
   { settings }: ConfigurationDocument,
 ): Entry[] {
-  return settings === undefined
-    ? []
-    : [{ what: "settings", exists: true, apply: () => configuration.updateSettings(settings) }];
+  if (settings === undefined) return [];
+  const { parity, ...others } = settings;
+  // The switch would reset the sources and destinations that have a value of their own.
+  const changes = parity === configuration.settings().parity ? others : settings;
+  return [{ what: "settings", exists: true, apply: () => configuration.updateSettings(changes) }];
 }
 
 function profileEntries(

@@ -150,7 +150,7 @@ function hasPlaceholder(address: unknown): boolean {
   return urlWithoutCredentials(address) === address && urlWithoutCredentials(filled) !== filled;
 }
 
-const isEqual = (one: unknown, other: unknown): boolean =>
+export const isEqual = (one: unknown, other: unknown): boolean =>
   spellingOf(one as Json) === spellingOf(other as Json);
 
 /** But for its headers. */

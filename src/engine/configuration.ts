@@ -67,6 +67,7 @@ export function createConfiguration(
     ...createDestinations({ ...options, memory }),
     ...createRetryProfiles({ store, memory }),
     settings: () => memory.settings,
+    defaultMaxBytes: () => store.defaultMaxBytes(),
     updateSettings: (changes) => updateSettings({ store, memory }, changes),
   };
 }

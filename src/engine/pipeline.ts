@@ -143,6 +143,8 @@ export type Configuration = {
   deleteRetryProfile(id: RetryProfileId): Problem | null;
 
   settings(): Settings;
+  /** Less when the data is in memory. */
+  defaultMaxBytes(): Settings["maxBytes"];
   updateSettings(changes: Partial<Settings>): Settings | Problem;
 };
 

@@ -60,6 +60,8 @@ export type ConfigurationStore = {
   deleteRetryProfile(id: RetryProfileId): void;
 
   settings(): Settings;
+  /** Less when the data is in memory. */
+  defaultMaxBytes(): Settings["maxBytes"];
   saveSettings(settings: Settings): void;
   /** Outside a transaction. A start does it by the settings. */
   setSynchronous(mode: Settings["synchronous"]): void;

@@ -159,6 +159,14 @@ test("settings are the defaults with what was saved last", () => {
   expect(one.restarted().store.settings()).toEqual({ ...defaultSettings, vendor: "Other" });
   one.db.prepare("UPDATE meta SET value = ? WHERE key = 'settings'").run('{"vendor":"Old"}');
   expect(one.store.settings()).toEqual({ ...settings, vendor: "Old" });
+  const stored = () =>
+    one.db.prepare("SELECT value FROM meta WHERE key = 'settings'").pluck().get();
+  for (const maxBytes of [250_000_000, 1_000_000, null]) {
+    one.store.saveSettings({ ...settings, maxBytes });
+    expect(one.store.settings().maxBytes).toBe(maxBytes);
+    expect(JSON.parse(stored() as string)).toHaveProperty("vendor");
+    expect((stored() as string).includes("maxBytes")).toBe(maxBytes !== 250_000_000);
+  }
 });
 
 const receiver: NewDestination = {

@@ -49,18 +49,25 @@ export function createConfigurationStore(
     return value === undefined ? null : (JSON.parse(value) as T);
   };
 
+  const defaultMaxBytes = db.memory ? maxBytesInMemory : defaultSettings.maxBytes;
+
   return {
     ...sources(db, transactions),
     ...destinations(db, transactions),
     ...endpoints(db),
     ...retryProfiles(db),
     ...clients(db),
+    defaultMaxBytes: () => defaultMaxBytes,
     settings: () => ({
       ...defaultSettings,
-      ...(db.memory ? { maxBytes: maxBytesInMemory } : {}),
+      maxBytes: defaultMaxBytes,
       ...read<Partial<Settings>>("settings"),
     }),
-    saveSettings: (settings) => void meta.set.run("settings", JSON.stringify(settings)),
+    // The default is another one when the data moves from memory to a file.
+    saveSettings({ maxBytes, ...settings }) {
+      const own = maxBytes === defaultMaxBytes ? settings : { ...settings, maxBytes };
+      meta.set.run("settings", JSON.stringify(own));
+    },
     setSynchronous: (mode) => void db.pragma(`synchronous = ${mode}`),
     refusedRequests: () => read<StoredRefusal[]>("refused") ?? [],
     saveRefusedRequests: (all) => void meta.set.run("refused", JSON.stringify(all)),

@@ -1,7 +1,7 @@
 /** A configuration from a file. */
 
 import { expect, test as base } from "vitest";
-import { starting } from "../support/running-app.ts";
+import { starting, type RunningApp } from "../support/running-app.ts";
 
 const test = base.extend("start", starting);
 
@@ -164,6 +164,36 @@ test("a fault that was taken away is in front of its webhook again once its docu
   ]);
 });
 
+test("a document without credentials and without the fault in front of a webhook leaves the webhook, its headers and the fault as they are", async ({
+  start,
+}) => {
+  const app = await start.app();
+  const url = "http://ada:s3cr3t@127.0.0.1:9/mine";
+  const headersOf = (value: string) => ({ Authorization: value });
+  const { id, webhooks } = await app.destination([
+    { url, headers: headersOf("first") },
+    { url, headers: headersOf("second") },
+  ]);
+  const at = { id, webhookId: webhooks[1]?.id ?? "" };
+  const plain = await app.call("configuration.export", {});
+  await app.call("destinations.putFault", { ...at, lose: "answer" });
+  const before = await app.call("destinations.get", { id });
+  expect(before.webhooks[1]?.behind).toMatchObject({ url });
+  const behind = await app.call("configuration.export", {});
+  for (const document of [plain, behind]) {
+    expect(await app.call("configuration.import", document)).not.toHaveProperty("missing");
+    expect(await app.call("destinations.get", { id })).toEqual(before);
+  }
+
+  await app.call("destinations.undoFault", at);
+  await app.call("configuration.import", behind);
+  expect((await app.call("destinations.get", { id })).webhooks).toMatchObject(
+    before.webhooks.map(({ behind: fault, ...webhook }) =>
+      fault === undefined ? webhook : { ...webhook, behind: { url } },
+    ),
+  );
+});
+
 test("settings whose default is a retry profile of the document are read with it, and are no obstacle for later documents", async ({
   start,
 }) => {
@@ -184,4 +214,102 @@ test("settings whose default is a retry profile of the document are read with it
   const other = await start.app();
   await other.call("configuration.import", exported);
   expect(await other.call("configuration.export", { secrets: true })).toEqual(exported);
+});
+
+test("an installation keeps its own limit of bytes when the configuration comes from memory or from a file, and after a change of another setting", async ({
+  start,
+}) => {
+  const inMemory = await start.app();
+  const inFile = await start.app({ data: await start.directory() });
+  const maxBytes = async (app: RunningApp) => (await app.call("settings.get", {})).maxBytes;
+  for (const [from, to, limit] of [
+    [inMemory, inFile, 20_000_000_000],
+    [inFile, inMemory, 250_000_000],
+  ] as const) {
+    await from.call("settings.update", { vendor: "Acme" });
+    await to.call("configuration.import", await from.call("configuration.export", {}));
+    expect(await maxBytes(to)).toBe(limit);
+  }
+  await inMemory.call("settings.update", { maxBytes: 2_000_000 });
+  await inFile.call("configuration.import", await inMemory.call("configuration.export", {}));
+  expect(await maxBytes(inFile)).toBe(2_000_000);
+});
+
+test("a document that is read again leaves the time of the next sync as it is", async ({
+  start,
+}) => {
+  const app = await start.app({ clock: "paused" });
+  const syncing = (minutes: number) => ({
+    version: 1 as const,
+    audiences: [{ name: "Buyers", rule: { event: "Bought" }, sync: { everyMs: minutes * 60_000 } }],
+  });
+  const nextIn = async () => {
+    const [audience] = (await app.call("audiences.list", {})).items;
+    const { now } = await app.call("clock.get", {});
+    return (Date.parse(audience?.nextSyncAt ?? "") - Date.parse(now)) / 60_000;
+  };
+  await app.call("configuration.import", syncing(60));
+  await app.advance({ byMs: 50 * 60_000 });
+  await app.call("configuration.import", syncing(60));
+  expect(await nextIn()).toBe(10);
+  await app.advance({ byMs: 15 * 60_000 });
+  expect(await nextIn()).toBe(55);
+  await app.call("configuration.import", syncing(30));
+  expect(await nextIn()).toBe(30);
+});
+
+test("a document that is read again neither rewinds test endpoints nor starts the faults of sources again", async ({
+  start,
+}) => {
+  const app = await start.app();
+  const document = (status: number) => ({
+    version: 1 as const,
+    sources: [
+      { writeKey: "k", name: "Web", faults: [{ do: "answer" as const, status, times: 1 }] },
+    ],
+    endpoints: [
+      {
+        name: "Flaky",
+        steps: [
+          { do: "answer" as const, status, times: 2 },
+          { do: "answer" as const, status: 200 },
+        ],
+      },
+    ],
+  });
+  const ingested = async () =>
+    (
+      await fetch(`${app.ingestUrl}/v1/track`, {
+        method: "POST",
+        headers: { Authorization: `Basic ${btoa("k:")}` },
+        body: JSON.stringify({ userId: "ada", event: "Bought" }),
+      })
+    ).status;
+  const received = async () =>
+    (await fetch(`${app.endpointsUrl}/flaky`, { method: "POST", body: "{}" })).status;
+  await app.call("configuration.import", document(503));
+  expect([await ingested(), await received(), await received()]).toEqual([503, 503, 503]);
+  await app.call("configuration.import", document(503));
+  expect([await ingested(), await received()]).toEqual([200, 200]);
+  await app.call("configuration.import", document(500));
+  expect([await ingested(), await received()]).toEqual([500, 500]);
+});
+
+test("a source of a document is not that of an audience with its name", async ({ start }) => {
+  const app = await start.app();
+  await app.call("audiences.create", { name: "VIP", members: ["ada"] });
+  const destination = { name: "CRM", sources: ["VIP"], webhooks: [{ url: "http://a.localhost/" }] };
+  const document = {
+    version: 1 as const,
+    sources: [{ name: "VIP", kind: "web" as const }],
+    destinations: [destination],
+  };
+  const alone = { version: 1 as const, destinations: [destination] };
+  expect(await app.refused("configuration.import", alone)).toMatchObject({ code: "invalid" });
+  for (const created of [2, 0])
+    expect(await app.call("configuration.import", document)).toMatchObject({ created });
+  const [ofAudience, source, ...others] = (await app.call("sources.list", {})).items;
+  expect([ofAudience?.kind, source?.kind, others]).toEqual(["audience", "web", []]);
+  const [connected] = (await app.call("destinations.list", {})).items;
+  expect(connected?.sourceIds).toEqual([source?.id]);
 });

@@ -102,6 +102,20 @@ test("every piece can be changed by itself, which the switch says, and it goes b
   });
 });
 
+test("a configuration with the present parity, read again, leaves sources and destinations their own values", async () => {
+  const app = await startIngestApp();
+  const { id } = await app.destination({ sourceIds: [app.source.id] });
+  const document = { version: 1 as const, settings: { parity: "hosted" as const } };
+  await app.call("configuration.import", document);
+  expect(await changedPieces(app)).toEqual([]);
+  await app.call("sources.update", { id: app.source.id, mode: "explain" });
+  await app.call("destinations.update", { id, retryProfile: "svix" });
+  await app.call("configuration.import", document);
+  expect(await changedPieces(app)).toEqual(["answers", "retryProfile"]);
+  await app.call("settings.update", { parity: "hosted" });
+  expect(await changedPieces(app)).toEqual([]);
+});
+
 test("Webhooks (Actions) has its own retry profile there, and another User-Agent", async () => {
   const app = await startIngestApp();
   const mapped = { kind: "webhooks-actions" as const, sourceIds: [app.source.id] };

@@ -160,6 +160,27 @@ test.each([
     },
     "k",
   ],
+  [
+    "sources",
+    {
+      sources: [
+        { name: "Web", kind: "web" },
+        { name: "Web", kind: "server" },
+      ],
+    },
+    "Web",
+  ],
+  ["sources", { sources: [{ name: "Web" }, { name: "Web", writeKey: "k" }] }, "Web"],
+  [
+    "endpoints",
+    {
+      endpoints: [
+        { name: "Flaky", path: "flaky", steps: [] },
+        { name: "Flaky", steps: [] },
+      ],
+    },
+    "Flaky",
+  ],
   ["retryProfiles", { retryProfiles: ["p", "q", "q", "p"].map((name) => ({ name })) }, "q"],
   [
     "endpoints",

@@ -1,6 +1,11 @@
 import type { ConfigurationDocument } from "../../contract/configuration.ts";
 import type { AboutAnswer } from "../../contract/pipeline.ts";
-import { urlWithoutCredentials, withKnown, withoutCredentials } from "../../domain/credentials.ts";
+import {
+  isEqual,
+  urlWithoutCredentials,
+  withKnown,
+  withoutCredentials,
+} from "../../domain/credentials.ts";
 import { invalid, isProblem, type Problem } from "../../domain/problem.ts";
 import type { Destination, MappingDraft, SourcePlan } from "../../domain/configuration.ts";
 import type {
@@ -18,7 +23,7 @@ import {
   exportComputations,
   keyOf,
 } from "./configuration-computations.ts";
-import { completeProfile, webhooksFrom } from "./setup.ts";
+import { completeProfile } from "./setup.ts";
 import { withOwnPorts, withoutOwnPorts } from "./own-ports.ts";
 
 /** A pipeline of its own, in memory and never started, to try things on. */
@@ -98,9 +103,10 @@ function exportConfiguration(pipeline: Pipeline, secrets: boolean): Configuratio
     .sources()
     .flatMap(({ kind, ...source }) => (kind === "audience" ? [] : [{ ...source, kind }]));
   const writeKeys = new Map(exported.map((source) => [source.id, source.writeKey]));
+  const { maxBytes, ...settings } = configuration.settings();
   return {
     version: 1,
-    settings: configuration.settings(),
+    settings: maxBytes === configuration.defaultMaxBytes() ? settings : { ...settings, maxBytes },
     retryProfiles: configuration
       .retryProfiles()
       .filter((profile) => profile.id !== null)
@@ -239,10 +245,13 @@ async function importEntries({
 }
 
 function repeatedIn(document: ConfigurationDocument): Problem | null {
+  const { sources = [], endpoints = [] } = document;
   const lists: [string, (string | undefined)[]][] = [
-    ["sources", (document.sources ?? []).map((source) => source.writeKey)],
+    ["sources", sources.map((source) => source.writeKey)],
+    ["sources", namesIn(sources, (source) => source.writeKey)],
     ["retryProfiles", (document.retryProfiles ?? []).map((profile) => profile.name)],
-    ["endpoints", (document.endpoints ?? []).map((endpoint) => endpoint.path ?? endpoint.name)],
+    ["endpoints", endpoints.map((endpoint) => endpoint.path ?? endpoint.name)],
+    ["endpoints", namesIn(endpoints, (endpoint) => endpoint.path)],
     ["destinations", (document.destinations ?? []).map((destination) => destination.name)],
     [
       "audiences and computedTraits",
@@ -261,13 +270,25 @@ function repeatedIn(document: ConfigurationDocument): Problem | null {
   return null;
 }
 
+/** Several may have one name when each has a key; without a key, the name says which one is meant. */
+function namesIn<Thing extends { name: string }>(
+  things: readonly Thing[],
+  keyOfOne: (thing: Thing) => string | undefined,
+): string[] {
+  const keyed = things.filter((thing) => keyOfOne(thing) !== undefined);
+  const others = things.filter((thing) => keyOfOne(thing) === undefined);
+  return [...new Set(keyed.map(({ name }) => name)), ...others.map(({ name }) => name)];
+}
+
 function settingsEntries(
   { configuration }: Pipeline,
   { settings }: ConfigurationDocument,
 ): Entry[] {
-  return settings === undefined
-    ? []
-    : [{ what: "settings", exists: true, apply: () => configuration.updateSettings(settings) }];
+  if (settings === undefined) return [];
+  const { parity, ...others } = settings;
+  // The switch would reset the sources and destinations that have a value of their own.
+  const changes = parity === configuration.settings().parity ? others : settings;
+  return [{ what: "settings", exists: true, apply: () => configuration.updateSettings(changes) }];
 }
 
 function profileEntries(
@@ -295,16 +316,19 @@ function sourceEntries(
   return sources.map((draft, index) => {
     const existing =
       draft.writeKey === undefined
-        ? configuration.sources().find((source) => source.name === draft.name)
+        ? sourceNamed(configuration, draft.name)
         : configuration.sourceByWriteKey(draft.writeKey);
+    const { faults, ...others } = draft as SourceDraft;
+    // Faults that are given start to count again.
+    const isKept = faults === undefined || isEqual(faults, existing?.faults ?? null);
     return {
       what: `sources[${index}]`,
       exists: existing !== undefined,
       apply: async () =>
-        (await preparePlan((draft as SourceDraft).plan)) ??
+        (await preparePlan(others.plan)) ??
         (existing === undefined
           ? configuration.createSource(draft as SourceDraft)
-          : configuration.updateSource(existing.id, draft as SourceDraft)),
+          : configuration.updateSource(existing.id, isKept ? others : { ...others, faults })),
     };
   });
 }
@@ -325,12 +349,15 @@ function endpointEntries(
     );
     const missing = steps.flatMap((step) => step.missing);
     const known = { ...draft, steps: steps.map(({ one }) => one) };
+    const { steps: _, ...others } = known;
+    // Steps that are given start at the first one.
+    const changes = isEqual(known.steps, there) ? others : known;
     return {
       what: `endpoints[${index}]`,
       exists: existing !== undefined,
       missing: missing.map((value) => `${draft.name}: ${value}`),
       apply: () =>
-        existing === undefined ? endpoints.create(known) : endpoints.update(existing.id, known),
+        existing === undefined ? endpoints.create(known) : endpoints.update(existing.id, changes),
     };
   });
 }
@@ -349,6 +376,7 @@ function destinationEntries(
   endpointsUrl: string,
 ): Entry[] {
   const all = endpoints.list();
+  const inFront = new Map(all.map((endpoint) => [endpoint.inFrontOf?.webhookId, endpoint]));
   const pathOfEndpoint = (reference: string): string | undefined =>
     all.find(({ name, path }) => reference === path || reference === name)?.path;
   return destinations.map(({ sources, sharedSecret, webhooks, mappings, ...draft }, index) => {
@@ -360,17 +388,22 @@ function destinationEntries(
       .find((destination) => destination.name === draft.name);
     const endpointAt = (path: string | undefined) =>
       endpoints.list().find((endpoint) => endpoint.path === path);
-    // The address of an endpoint is another one in another installation.
-    const present = webhooks.map(({ endpoint, url = "", ...webhook }) => {
-      const known = existing?.webhooks.find(
-        ({ id }) => webhook.behind && faults.behind(id)?.path === webhook.behind.endpoint,
-      );
+    const there = existing?.webhooks ?? [];
+    const free = [...there];
+    const merged = webhooks.map(({ endpoint, url = "", headers = {}, behind }) => {
+      // The address of an endpoint is another one in another installation.
       const here = endpoint === undefined ? url : `${endpointsUrl}/${pathOfEndpoint(endpoint)}`;
-      return { ...webhook, url: known?.url ?? here };
+      const place = free.findIndex((one) => {
+        const fault = inFront.get(one.id);
+        if (behind !== undefined && fault !== undefined) return fault.path === behind.endpoint;
+        const own = fault?.inFrontOf?.url ?? one.url;
+        return [own, urlWithoutCredentials(own)].includes(behind?.url ?? here);
+      });
+      const [known] = place < 0 ? [] : free.splice(place, 1);
+      if (known === undefined) return withKnown({ url: here, headers }, there);
+      const isLinked = behind !== undefined || inFront.has(known.id);
+      return withKnown({ url: isLinked ? known.url : here, headers }, [known, ...there]);
     });
-    const merged = webhooksFrom(present).map((webhook) =>
-      withKnown(webhook, existing?.webhooks ?? []),
-    );
     const mapped = mappings?.map((mapping) => mappingWithKnown(mapping, existing?.mappings ?? []));
     const missing = [...merged, ...(mapped ?? [])].flatMap((one) =>
       one.missing.map((value) => `${draft.name}: ${value}`),
@@ -411,6 +444,7 @@ function destinationEntries(
           return invalid(`there is no test endpoint at the path ${behind.endpoint}.`);
         const { url } = urlWithKnown(behind.url, [
           endpoint.inFrontOf?.url ?? "",
+          webhook.url,
           ...endpoint.steps.flatMap(({ to }) => to ?? []),
         ]);
         faults.link(endpoint.id, { destinationId: destination.id, webhookId: webhook.id, url });
@@ -449,8 +483,12 @@ function clientEntries(
 }
 
 function findSource(configuration: Configuration, reference: string) {
-  return (
-    configuration.sourceByWriteKey(reference) ??
-    configuration.sources().find((source) => source.name === reference)
-  );
+  return configuration.sourceByWriteKey(reference) ?? sourceNamed(configuration, reference);
+}
+
+/** Those of audiences are not in a document. */
+function sourceNamed(configuration: Configuration, name: string) {
+  return configuration
+    .sources()
+    .find((source) => source.name === name && source.kind !== "audience");
 }

@@ -179,7 +179,7 @@ function testAnswer({ messageId, decision, payload, attempts }: TestedEvent) {
 }
 
 /** The engine keeps the id of a webhook whose URL stays. */
-export function webhooksFrom(
+function webhooksFrom(
   drafts: readonly { url: string; headers?: Record<string, string> | undefined }[],
 ): NonNullable<DestinationDraft["webhooks"]> {
   return drafts.map(({ url, headers = {} }) => ({ url, headers }));

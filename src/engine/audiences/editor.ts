@@ -181,11 +181,14 @@ export function createEditor({
         if (to !== undefined) configuration.connectOwnSource(sourceId, to);
         lateDestinations.note();
         const current = registry.get(computed.id) ?? computed;
+        // A sync that is the same stays at its time.
+        const isOtherSync =
+          sync !== undefined && JSON.stringify(sync) !== JSON.stringify(current.row.sync);
         const changed = registry.change(current, {
           ...definition,
           ...ruleBefore(current, definition),
           ...(name === undefined ? {} : { name }),
-          ...(sync === undefined ? {} : { sync, nextSyncAt: nextSyncAt(sync) }),
+          ...(isOtherSync ? { sync, nextSyncAt: nextSyncAt(sync) } : {}),
         });
         const isOther = changed.definition !== computed.definition || !computed.isLive;
         const isSynced = changed.isLive && isOther;

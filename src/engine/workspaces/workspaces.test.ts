@@ -1,7 +1,7 @@
 /** What the demo shop is made of, when it sends, and what it sends then. */
 
 import { expect, test } from "vitest";
-import { sourceIds, type SourceId } from "../../domain/ids.ts";
+import { sourceIds, type DestinationId, type SourceId } from "../../domain/ids.ts";
 import { problem, type Problem } from "../../domain/problem.ts";
 import { request } from "../../store/store.fixture.ts";
 import { startFailing } from "../audiences/computations.fixture.ts";
@@ -230,6 +230,18 @@ test("the first workspace is a source, an endpoint that answers, and a destinati
     { name: "First", path: "first", steps: [{ do: "answer", status: 200 }], after: "repeat-last" },
   ]);
   expect(opened).toMatchObject({ destinationId: destination?.id, sourceId: expect.any(Number) });
+});
+
+test("a source that was deleted is created and connected again, and the destination keeps its others", () => {
+  const { workspaces, configuration } = startWorkspaces();
+  const idsOf = (opened: object) => opened as { sourceId: SourceId; destinationId: DestinationId };
+  const { sourceId, destinationId } = idsOf(workspaces.first());
+  const other = configuration.createSource({ name: "Other" }) as { id: SourceId };
+  configuration.updateDestination(destinationId, { sourceIds: [sourceId, other.id] });
+  configuration.deleteSource(sourceId);
+  const again = idsOf(workspaces.first());
+  const [connected] = configuration.destinationsOf(again.sourceId);
+  expect(connected).toMatchObject({ id: destinationId, sourceIds: [other.id, again.sourceId] });
 });
 
 const no = problem(409, "list_full", "no room");

@@ -270,20 +270,26 @@ function createSetup({
   configuration,
   endpoints,
 }: Pick<WorkspacesOptions, "configuration" | "endpoints">) {
-  const destination = (
+  function destination(
     name: string,
     sources: Source[],
     { url }: EndpointView,
     more: Partial<DestinationDraft>,
-  ): Destination | Problem =>
-    configuration.destinations().find((each) => each.name === name) ??
-    configuration.createDestination({
-      ...more,
-      name,
-      sourceIds: sources.map(({ id }) => id),
-      webhooks: [{ url, headers: {} }],
-      sharedSecret: randomBytes(12).toString("hex"),
-    });
+  ): Destination | Problem {
+    const known = configuration.destinations().find((each) => each.name === name);
+    const connected = known?.sourceIds ?? [];
+    const missing = sources.map(({ id }) => id).filter((id) => !connected.includes(id));
+    const sourceIds = [...connected, ...missing];
+    if (known === undefined)
+      return configuration.createDestination({
+        ...more,
+        ...{ name, sourceIds },
+        webhooks: [{ url, headers: {} }],
+        sharedSecret: randomBytes(12).toString("hex"),
+      });
+    // A source that was deleted has been created again.
+    return missing.length === 0 ? known : configuration.updateDestination(known.id, { sourceIds });
+  }
 
   const setup = {
     source: ({ name, kind }: ShopSource): Source | Problem =>

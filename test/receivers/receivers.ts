@@ -371,8 +371,8 @@ function spawned([command, ...given]: Command): Program {
     child,
     closed,
     async line() {
-      const { value, done = false } = await lines.next();
-      if (!done) return value;
+      const next = await lines.next();
+      if (next.done !== true) return next.value;
       await closed;
       throw new Error(`${command} ${given.join(" ")} ended before it listened: ${errors}`);
     },

@@ -194,11 +194,12 @@ type OldestRelevant = () => number;
  */
 export class RecentIds {
   #oldestRelevant: OldestRelevant;
-  #tables: Table[] = [];
+  /** Each is created when it is first asked. */
+  #tables: (Table | undefined)[] = [];
+  #room = 0;
 
   constructor(oldestRelevant: OldestRelevant) {
     this.#oldestRelevant = oldestRelevant;
-    this.clear();
   }
 
   /** Returns how many others it moved. */
@@ -221,12 +222,12 @@ export class RecentIds {
 
   /** `expected`: how many are to be added soon, at once in their place instead of moved as it grows. */
   clear(expected = 0): void {
-    const room = expected / tables;
-    this.#tables = Array.from({ length: tables }, () => new Table(this.#oldestRelevant, room));
+    this.#room = expected / tables;
+    this.#tables = [];
   }
 
   #tableOf(hash: number): Table {
-    return this.#tables[hash % tables] as Table;
+    return (this.#tables[hash % tables] ??= new Table(this.#oldestRelevant, this.#room));
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Client libraries as they are published, each in a program that makes 500 calls, meets a
+ * Client libraries as they are published, each in a program that makes hundreds of calls, meets a
  * fault, and ends: everything that Hookyard answered with success is delivered, once and signed,
  * and nothing is lost that the library did not lose.
  */
@@ -23,8 +23,8 @@ import {
 } from "./recording-proxy.ts";
 
 const project = fileURLToPath(new URL("../../", import.meta.url));
-/** More than any of them loses by itself. */
-const count = 500;
+/** Several batches of every library, and more than any of them loses by itself. */
+const callsOf = ({ loses }: Library): number => ((loses?.most ?? 0) < 300 ? 300 : 500);
 const sharedSecret = "s3cret";
 
 /** Only for what never ends: a machine with other work to do must not decide about a test. */
@@ -72,7 +72,7 @@ beforeAll(async () => {
       });
       const proxy = await startRecordingProxy(app.ingestUrl);
       cleanups.push(() => proxy.stop());
-      const pointed = { url: proxy.url, writeKey, count };
+      const pointed = { url: proxy.url, writeKey, count: callsOf(library) };
       const folder = here[library.language].folder ?? "";
       seen.set(library, { proxy, received, elsewhere: [] });
       if (library.page === undefined) await runProgram(library, folder, pointed);
@@ -82,7 +82,7 @@ beforeAll(async () => {
           await bundled(programOf(library.page), library.isOfProject ? project : folder),
           pointed,
         );
-        await until(() => accepted(proxy).length >= count - (library.loses?.most ?? 0));
+        await until(() => accepted(proxy).length >= pointed.count - (library.loses?.most ?? 0));
         await page.close();
         seen.get(library)?.elsewhere.push(...page.elsewhere);
       }
@@ -117,6 +117,7 @@ describe.each(tried)("$name $version", (library) => {
   test("loses what it loses by itself, and no more", () => {
     const { proxy, elsewhere } = seen.get(library) ?? expect.unreachable();
     const { least, most } = library.loses ?? { least: 0, most: 0 };
+    const count = callsOf(library);
     const lost = count - new Set(accepted(proxy)).size;
     console.log(
       `${library.name} ${library.version}: ${count} calls, ${proxy.requests.length} requests, ` +
@@ -139,10 +140,10 @@ describe.each(tried)("$name $version", (library) => {
     expect(delivered.size).toBe(messages.length);
     expect(new Set(messages.map(({ messageId }) => messageId)).size).toBe(messages.length);
     expect(new Set(messages.map(({ type }) => type))).toEqual(new Set(library.types));
-    for (const { body, headers } of received)
-      expect(headers).toContainEqual([
-        "X-Signature",
-        createHmac("sha1", sharedSecret).update(body).digest("hex"),
-      ]);
+    const isSigned = ({ body, headers }: ReceivedRequest): boolean => {
+      const signature = createHmac("sha1", sharedSecret).update(body).digest("hex");
+      return headers.some(([name, value]) => name === "X-Signature" && value === signature);
+    };
+    expect(received.filter((request) => !isSigned(request))).toEqual([]);
   });
 });

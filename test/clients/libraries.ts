@@ -19,7 +19,7 @@ export type Library = {
   types: readonly string[];
   /** 503 once when left out. */
   faults?: Faults;
-  /** How many of 500 messages it never sends again, or never sends; none when left out. */
+  /** How many of its messages it never sends again, or never sends; none when left out. */
   loses?: { least: number; most: number; why: string };
 };
 

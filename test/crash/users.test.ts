@@ -12,7 +12,7 @@ import { startReceiver, type WebhookReceiver } from "../support/webhook-receiver
 import { call, startHookyard, type Addresses, type HookyardProcess } from "./hookyard-process.ts";
 import { readData } from "./on-disk.ts";
 
-const users = 6000;
+const users = 3000;
 const writeKey = "key";
 const userId = (nth: number): string => `u${String(nth).padStart(6, "0")}`;
 const everybody = Array.from({ length: users }, (_, nth) => userId(nth));
@@ -182,7 +182,7 @@ test("a first sync: every member has exactly one accepted identify, and has been
 });
 
 test("a deletion: every user has exactly one accepted delete, and is gone", async () => {
-  const named = everybody.slice(0, 4000);
+  const named = everybody.slice(0, 2000);
   const { data, out, answer } = await interrupted({
     begin: async ({ addresses, out }) => ({
       out,

@@ -1,8 +1,12 @@
-// A receiver on com.sun.net.httpserver, which answers 202 and works later. It is right, except for the one bug that --bug names.
+// Receivers on com.sun.net.httpserver, many in one process, which answer 202 and work later. For each line of its standard
+// input, the options of a receiver as JSON, it starts one and prints its port. Each is right, except for the one bug that its
+// options name.
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -31,20 +35,32 @@ public class Receiver {
     }
 
     static final Set<String> knownTypes = Set.of("identify", "track", "page", "screen", "group", "alias", "delete");
-    static final Map<String, String> options = new HashMap<>();
-    static final Set<String> queued = ConcurrentHashMap.newKeySet();
-    static final List<Effect> effects = new ArrayList<>();
-    static final Map<String, Effect> profiles = new HashMap<>();
-    static final ScheduledExecutorService worker = Executors.newSingleThreadScheduledExecutor();
+    final Set<String> queued = ConcurrentHashMap.newKeySet();
+    final List<Effect> effects = new ArrayList<>();
+    final Map<String, Effect> profiles = new HashMap<>();
+    final ScheduledExecutorService worker = Executors.newSingleThreadScheduledExecutor();
     /** To the database. */
-    static final AtomicInteger connections = new AtomicInteger(4);
-    static String bug;
+    final AtomicInteger connections = new AtomicInteger(4);
+    final String bug;
+    final String secret;
+
+    Receiver(Object bug, Object secret) {
+        this.bug = bug instanceof String name ? name : "";
+        this.secret = (String) secret;
+    }
 
     public static void main(String[] arguments) throws Exception {
-        for (int at = 0; at + 1 < arguments.length; at += 2) options.put(arguments[at], arguments[at + 1]);
-        bug = options.getOrDefault("--bug", "");
-        int port = Integer.parseInt(options.getOrDefault("--port", "0"));
-        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 512);
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            Map<?, ?> options = (Map<?, ?>) new Json(line, "").read();
+            System.out.println(new Receiver(options.get("bug"), options.get("secret")).start());
+        }
+        System.exit(0);
+    }
+
+    /** Returns its port. */
+    int start() throws IOException {
+        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 512);
         server.setExecutor(Executors.newCachedThreadPool());
         server.createContext("/hooks", exchange -> {
             int status = 500;
@@ -56,14 +72,12 @@ public class Receiver {
             exchange.sendResponseHeaders(status, -1);
             exchange.close();
         });
-        server.createContext("/effects", Receiver::listEffects);
+        server.createContext("/effects", this::listEffects);
         server.start();
-        System.out.println(server.getAddress().getPort());
-        System.in.readAllBytes();
-        System.exit(0);
+        return server.getAddress().getPort();
     }
 
-    static int receive(HttpExchange exchange) throws Exception {
+    int receive(HttpExchange exchange) throws Exception {
         if (!exchange.getRequestMethod().equals("POST")) return 405;
         byte[] body = exchange.getRequestBody().readAllBytes();
         if (connections.get() <= 0) return 503;
@@ -72,11 +86,11 @@ public class Receiver {
         return status;
     }
 
-    static int handle(HttpExchange exchange, byte[] body) throws Exception {
+    int handle(HttpExchange exchange, byte[] body) throws Exception {
         if (!isSigned(body, exchange.getRequestHeaders().getFirst("X-Signature"))) return 401;
         Object value;
         try {
-            value = new Json(new String(body, StandardCharsets.UTF_8)).read();
+            value = new Json(new String(body, StandardCharsets.UTF_8), bug).read();
         } catch (Json.Unreadable problem) {
             if (bug.equals("bad-json-crash")) throw problem;
             return 400;
@@ -90,15 +104,15 @@ public class Receiver {
         return 202;
     }
 
-    static boolean isSigned(byte[] body, String signature) throws Exception {
+    boolean isSigned(byte[] body, String signature) throws Exception {
         byte[] bytes = bug.equals("verifies-ascii") ? new String(body, StandardCharsets.US_ASCII).getBytes(StandardCharsets.UTF_8) : body;
         Mac mac = Mac.getInstance("HmacSHA1");
-        mac.init(new SecretKeySpec(options.get("--secret").getBytes(StandardCharsets.UTF_8), "HmacSHA1"));
+        mac.init(new SecretKeySpec(secret.getBytes(StandardCharsets.UTF_8), "HmacSHA1"));
         String expected = HexFormat.of().formatHex(mac.doFinal(bytes));
         return signature != null && MessageDigest.isEqual(expected.getBytes(), signature.getBytes());
     }
 
-    static synchronized void work(String type, Map<?, ?> message) {
+    synchronized void work(String type, Map<?, ?> message) {
         Object user = null;
         for (String name : List.of("userId", "User ID", "anonymousId")) if (user == null) user = message.get(name);
         Object token = null;
@@ -116,9 +130,9 @@ public class Receiver {
         effects.add(effect);
     }
 
-    static void listEffects(HttpExchange exchange) throws IOException {
+    void listEffects(HttpExchange exchange) throws IOException {
         List<String> rows = new ArrayList<>();
-        synchronized (Receiver.class) {
+        synchronized (this) {
             for (Effect effect : profiles.values()) rows.add(effect.json());
             for (Effect effect : effects) rows.add(effect.json());
         }
@@ -135,11 +149,13 @@ public class Receiver {
         static class Unreadable extends RuntimeException {}
 
         final String text;
+        final String bug;
         int at = 0;
         int depth = 0;
 
-        Json(String text) {
+        Json(String text, String bug) {
             this.text = text;
+            this.bug = bug;
         }
 
         static String text(Object value) {

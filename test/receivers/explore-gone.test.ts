@@ -66,7 +66,9 @@ async function startSupervisor(
   await new Promise<void>((resolve) => void supervisor.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void supervisor.close());
   const url = `http://127.0.0.1:${(supervisor.address() as AddressInfo).port}`;
-  return { effects: `${url}/rows`, restart: `${process.execPath} -e "fetch('${url}')"` };
+  // Without Node's `fetch`, whose load is half of the time of the command.
+  const restart = `${process.execPath} -e "require('http').get('${url}')"`;
+  return { effects: `${url}/rows`, restart };
 }
 
 async function search(

@@ -1,14 +1,9 @@
-/**
- * What the receivers on `node:http` share. Each is a program: it prints its port, and ends with its
- * standard input.
- */
+/** What the receivers on `node:http` share. They run in the process of the tests. */
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, Server } from "node:http";
 import type { AddressInfo } from "node:net";
-
-/** An import of `node:http` would load Node's `fetch` too, which is half of the time of a start. */
-export const { createServer } = process.getBuiltinModule("node:http");
+import { setImmediate } from "node:timers/promises";
 
 export type Message = {
   type: string;
@@ -54,7 +49,21 @@ export function keyOf({ type, messageId, userId }: Message): string | undefined 
   return type === "delete" ? `delete ${userId}` : messageId;
 }
 
-export function listen(server: Server, port: number): void {
-  server.listen(port, "127.0.0.1", 512, () => console.log((server.address() as AddressInfo).port));
-  process.stdin.resume().once("end", () => process.exit());
+/** Returns the port. */
+export async function listen(server: Server, port: number): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(port, "127.0.0.1", 512, resolve);
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/**
+ * As when its process ends: open connections are cut. Clients in this process know it then, and
+ * send their next request on another connection.
+ */
+export async function cut(server: Server): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeAllConnections();
+  await closed;
+  await setImmediate();
 }

@@ -1,10 +1,15 @@
 /**
  * Receivers that `hookyard check` is tested against: right ones of different style, and wrong ones
- * with one bug each. Every program prints its port on the first line, and ends with its standard
- * input.
+ * with one bug each. Those on Node run in this process. Every program prints the port of a receiver
+ * on a line, and ends with its standard input; one that starts slowly has many receivers.
  */
 
-import { execFile, spawn, spawnSync } from "node:child_process";
+import {
+  execFile,
+  spawn,
+  spawnSync,
+  type ChildProcessWithoutNullStreams,
+} from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -12,6 +17,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { NodeReceiver } from "./node-receiver.ts";
+import { NodeShop } from "./node-shop.ts";
 
 export const languages = ["node", "python", "go", "java", "ruby", "php"] as const;
 type Language = (typeof languages)[number];
@@ -232,10 +239,10 @@ export function missing(language: Language): string | null {
     : `The receivers in ${language} are not tried, because ${command} is not here.`;
 }
 
-async function commandOf(language: Language): Promise<readonly [string, ...string[]]> {
+type Command = readonly [string, ...string[]];
+
+async function commandOf(language: Exclude<Language, "node">): Promise<Command> {
   switch (language) {
-    case "node":
-      return [process.execPath, join(folder, "node-receiver.ts")];
     case "python":
       return ["python3", join(folder, "receiver.py")];
     case "ruby":
@@ -298,59 +305,109 @@ export type RunningReceiver = {
   stop(): Promise<void>;
 };
 
+const secret = "s3cret of the receiver";
+
 /** With `secondMs`, its seconds are shorter or longer. */
 export async function startReceiver(
   { language, bug, style }: ReceiverEntry,
   secondMs = 1000,
 ): Promise<RunningReceiver> {
-  const named = { bug, style, "second-ms": String(secondMs) };
-  return startProgram(await commandOf(language), named);
+  switch (language) {
+    case "node": {
+      const receiver = new NodeReceiver({ bug, style, secret, secondMs });
+      return runningAt(await receiver.start(), () => receiver.stop());
+    }
+    case "python":
+    case "java": {
+      const host = hosts.get(language) ?? commandOf(language).then(startHost);
+      hosts.set(language, host);
+      const options = { ...(bug === null ? {} : { bug }), style, secret, secondMs };
+      return runningAt(await (await host).start(options), async () => {});
+    }
+    default: {
+      const named = { bug, style, secret, "second-ms": String(secondMs) };
+      return startProgram(await commandOf(language), named);
+    }
+  }
 }
 
 export type ShopOptions = {
   port?: number;
   /** A file for its rows. */
   data?: string;
-  /** How long the first message of a user takes, 20 if not given. */
+  /** How long the first message of a user takes, 100 if not given. */
   accountMs?: number;
 };
 
 /** With `port` and `data` it can be started again where it was. */
-export function startShop(
+export async function startShop(
   { bug }: ShopEntry,
-  { port, data, accountMs }: ShopOptions = {},
+  { port = 0, data, accountMs = 100 }: ShopOptions = {},
 ): Promise<RunningReceiver> {
-  const named = { bug, data, port: port?.toString(), "account-ms": accountMs?.toString() };
-  return startProgram([process.execPath, join(folder, "node-shop.ts")], named);
+  const shop = new NodeShop({ bug, secret, port, data, accountMs });
+  return runningAt(await shop.start(), () => shop.stop());
 }
 
-async function startProgram(
-  [command, ...first]: readonly [string, ...string[]],
-  named: Record<string, string | null | undefined>,
-): Promise<RunningReceiver> {
-  const secret = "s3cret of the receiver";
-  const flags = Object.entries({ ...named, secret }).flatMap(([name, value]) =>
-    value === undefined || value === null ? [] : [`--${name}`, value],
-  );
-  const child = spawn(command, [...first, ...flags], { stdio: ["pipe", "pipe", "pipe"] });
+function runningAt(port: number | string, stop: () => Promise<void>): RunningReceiver {
+  const url = `http://127.0.0.1:${port}`;
+  return { url: `${url}/hooks`, effectsUrl: `${url}/effects`, secret, stop };
+}
+
+type Program = {
+  /** Its next line; throws when there is none. */
+  line(): Promise<string>;
+  child: ChildProcessWithoutNullStreams;
+  closed: Promise<unknown>;
+};
+
+function spawned([command, ...given]: Command): Program {
+  const child = spawn(command, given, { stdio: ["pipe", "pipe", "pipe"] });
   const closed = once(child, "close");
   let errors = "";
   child.stderr.on("data", (bytes: Buffer) => (errors += bytes.toString()));
   child.stdin.on("error", () => {});
-  for await (const port of createInterface({ input: child.stdout })) {
-    const url = `http://127.0.0.1:${port}`;
-    return {
-      url: `${url}/hooks`,
-      effectsUrl: `${url}/effects`,
-      secret,
-      async stop() {
-        child.stdin.end();
-        await closed;
-      },
-    };
-  }
-  await closed;
-  throw new Error(
-    `${command} ${[...first, ...flags].join(" ")} ended before it listened: ${errors}`,
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return {
+    child,
+    closed,
+    async line() {
+      const next = await lines.next();
+      if (next.done !== true) return next.value;
+      await closed;
+      throw new Error(`${command} ${given.join(" ")} ended before it listened: ${errors}`);
+    },
+  };
+}
+
+type Host = { start(options: object): Promise<string> };
+
+/** Programs with many receivers, which run as long as this process. */
+const hosts = new Map<Language, Promise<Host>>();
+
+/** One process for all receivers in a language. */
+function startHost(command: Command): Host {
+  const { child, line } = spawned(command);
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    start(options) {
+      child.stdin.write(`${JSON.stringify(options)}\n`);
+      const port = last.then(line);
+      last = port.catch(() => undefined);
+      return port;
+    },
+  };
+}
+
+async function startProgram(
+  [command, ...first]: Command,
+  named: Record<string, string | null | undefined>,
+): Promise<RunningReceiver> {
+  const flags = Object.entries(named).flatMap(([name, value]) =>
+    value === undefined || value === null ? [] : [`--${name}`, value],
   );
+  const { child, closed, line } = spawned([command, ...first, ...flags]);
+  return runningAt(await line(), async () => {
+    child.stdin.end();
+    await closed;
+  });
 }

@@ -13,12 +13,7 @@ import type { Api } from "../api/api.ts";
 import type { AnswerOf, CallName, HandlersOf, InputOf } from "../contract/contract.ts";
 import { messageSummary, type MessageSummaryAnswer } from "../contract/messages.ts";
 import { readShare, sharedCalls, type ShareHead } from "../contract/share.ts";
-import {
-  damaged,
-  maxShareBytes,
-  maxSharedMessages,
-  tooLarge,
-} from "../contract/share-limits.ts";
+import { damaged, maxShareBytes, maxSharedMessages, tooLarge } from "../contract/share-limits.ts";
 import { isProblem, problem, type Problem } from "../domain/problem.ts";
 import type { Pipeline } from "../engine/pipeline.ts";
 import { nextTurn, wallClockNow } from "../engine/real-time.ts";

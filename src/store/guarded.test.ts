@@ -8,7 +8,8 @@ const failing = (code: string): Error =>
 
 /** The methods of the store that only read. */
 const readers = `
-  sources destinations endpoints retryProfiles clients settings refusedRequests endpointStates
+  sources destinations endpoints retryProfiles clients settings defaultMaxBytes refusedRequests
+  endpointStates
   demo loadClock latestRecordedAt unknownKeys oldestUnknownKeyRequest countRunnable delivery
   hasRunnableUpTo hasUnsettledUpTo unsettledOf newestRows destinationsWithWork nextDueAt
   pausedPastWindow nextWindowEnd audiences computedTraits lastSent lastSentFor countLastSent

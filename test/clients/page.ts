@@ -53,16 +53,24 @@ export async function openPage(
   page.on("console", (message) => log.push(message.text()));
   page.on("pageerror", (error) => log.push(String(error)));
   // From a server of this machine: Chromium refuses loopback addresses to any other page. The policy
-  // refuses all other addresses, and costs less than to ask here about each request.
+  // refuses all other addresses, and costs less than to ask here about each request; only this
+  // document hears what it refuses.
   const allowed = `'self' 'unsafe-inline' 'unsafe-eval' data: blob: ${origin}`;
   const shop = createServer((_request, response) =>
     response
       .setHeader("Content-Type", "text/html")
-      .setHeader("Content-Security-Policy", `default-src ${allowed}`)
+      .setHeader("Content-Security-Policy", `default-src ${allowed}; form-action 'none'`)
       .end(shopPage),
   );
   await new Promise<void>((resolve) => shop.listen(0, "127.0.0.1", resolve));
-  await page.goto(`http://localhost:${(shop.address() as AddressInfo).port}/`);
+  const home = `http://localhost:${(shop.address() as AddressInfo).port}`;
+  // Of its frames and workers too.
+  context.on("request", (request) => {
+    const asked = new URL(request.url());
+    if (/^https?:$/.test(asked.protocol) && ![home, origin].includes(asked.origin))
+      elsewhere.push(asked.href);
+  });
+  await page.goto(`${home}/`);
   await page.evaluate((values) => Object.assign(globalThis, { pointed: values }), {
     ...rest,
     host,

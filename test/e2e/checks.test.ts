@@ -55,4 +55,28 @@ describe("the checks of these tests", () => {
     );
     expect((await layoutFindings(page)).join("\n")).toMatch(/cuts off/);
   });
+
+  test("notice in each colour scheme what axe could not see before, and links that look like their text", async ({
+    open,
+  }) => {
+    const { page } = await open("/clients");
+    const style = (selector: string, values: object): Promise<void> =>
+      page.evaluate(
+        `Object.assign(document.querySelector("${selector}").style, ${JSON.stringify(values)})`,
+      );
+    await page.evaluate(add(`<p class="late">late</p>`));
+    await style(".late", { position: "absolute", top: "5000px", left: "400px" });
+    await style(".late", { overflow: "hidden", color: "rgb(250, 250, 250)" });
+    expect(await seriousFindings(page, "colours")).toEqual([]);
+    await style(".late", { top: "300px" });
+    expect(await seriousFindings(page, "colours")).toEqual([
+      expect.stringContaining("color-contrast"),
+    ]);
+    await page.evaluate("document.querySelector('.late').remove()");
+    await page.evaluate(add(`<p>A text with <a href="#/live" class="alike">a link</a> in it.</p>`));
+    await style(".alike", { color: "rgb(90, 90, 90)", textDecoration: "none" });
+    expect(await seriousFindings(page, "colours")).toEqual([
+      expect.stringContaining("link-in-text-block"),
+    ]);
+  });
 });

@@ -69,6 +69,8 @@ describe("hookyard mcp", () => {
       expect((await client.listTools()).tools.length).toBeGreaterThan(10);
       expect(await textOf(client, "overview", {})).toContain("Messages: none.");
       await until(() => /^Started Hookyard: http:\/\/127\.0\.0\.1:\d+\. /.test(said()));
+      const page = join(await start.directory(), "all.html");
+      expect(await hookyard(["share", page, "--data", data]).ended).toMatchObject({ code: 0 });
       await client.close();
       // The data is free again.
       await serving(data, onTestFinished).ready;

@@ -95,6 +95,9 @@ test("messages prints a page, and how to go on only when there is more", async (
   expect(await found({ user: "b" })).toBe("· b");
   expect(await found({ state: "failed,filtered" }, "-user:c")).toBe("· b· a");
   expect(await found({ event: "Sold" })).toBe("");
+  for (const words of [[""], ["user:"], ["user:b", " "]])
+    for (const verb of [messages, wait])
+      await expect(run(verb, words)).rejects.toMatchObject(wrong);
   expect((await run(messages, ["event:", "zzz"])).text).toBe("No message matches zzz.");
   for (const event of ["Order", "Order Completed"]) await app.send({ event });
   // Its first word is a name, so the second one is text.
@@ -311,6 +314,10 @@ test("send takes one call from flags, or messages in any of four forms", async (
   const first = await run(send, ["track"], { event: "Bought", user: "ada" });
   expect(first).toMatchObject({ code: 0, said: [expect.stringContaining("There was no source")] });
   const raw = async (): Promise<unknown> => {
+  // As of a variable that is not set.
+  for (const filter of ["", " ", "user:"])
+    await expect(run(retry, [], { filter })).rejects.toMatchObject(wrong);
+  await expect(run(retry, [""])).rejects.toMatchObject(wrong);
     const [newest] = (await app.call("messages.list", { limit: 1 })).items;
     return JSON.parse((await app.message(newest?.id ?? "")).raw as string);
   };

@@ -233,6 +233,7 @@ export async function retry({
   for (const id of positionals) if (!isDelivery(id)) ids.push(await rowIdOf(hookyard, id));
   for (const id of ids) await hookyard.call("messages.get", { id });
   const asked =
+  if (values.filter?.trim() === "") throw new WrongInput("--filter needs a value.");
     values.filter === undefined
       ? { ids }
       : { filter: await filterOf({ hookyard, values: {}, positionals: [values.filter] }) };

@@ -120,7 +120,16 @@ test("show finds a message by its id and by its messageId, to the letter", async
     expect((await run(show, [wanted])).printed[0]?.value).toMatchObject({ id });
   await app.send({ messageId: id, userId: "named like another" });
   expect((await run(show, [id])).printed[0]?.value).toMatchObject({ messageId: "order-1" });
-  for (const ids of [[], [id, id]]) await expect(run(show, ids)).rejects.toMatchObject(wrong);
+  for (const ids of [[], [id, id], [""], [" "]])
+    await expect(run(show, ids)).rejects.toMatchObject(wrong);
+});
+
+test("show of a word that is in all messages ends", async () => {
+  let asked = 0;
+  const call = async () => ({ items: [], nextCursor: `msg_${(asked += 1)}` });
+  const given = { hookyard: { call }, positionals: ["ada"] };
+  await expect(show(given as never)).rejects.toMatchObject(wrong);
+  expect(asked).toBe(20);
 });
 
 test("a messageId names its message among many like it, and not a later duplicate", async ({
@@ -129,7 +138,7 @@ test("a messageId names its message among many like it, and not a later duplicat
   const app = await start.app({ clock: "paused" });
   const run = commandsOf(app);
   await app.source();
-  const batch = Array.from({ length: 450 }, (_, at) => ({
+  const batch = Array.from({ length: 1100 }, (_, at) => ({
     ...{ type: "track", userId: "u", event: "E", messageId: `m-${at + 1}` },
   }));
   await app.ingest("/v1/batch", { batch });
@@ -305,6 +314,10 @@ test("retry takes ids of messages and deliveries, or a filter", async ({ start }
   expect((await app.delivery(ids[0] ?? "")).attempts).toHaveLength(1);
   await expect(run(retry)).rejects.toMatchObject(wrong);
   await expect(run(retry, ["one"], { filter: "x" })).rejects.toMatchObject(wrong);
+  // As of a variable that is not set.
+  for (const filter of ["", " ", "user:"])
+    await expect(run(retry, [], { filter })).rejects.toMatchObject(wrong);
+  await expect(run(retry, [""])).rejects.toMatchObject(wrong);
   await expect(run(retry, ["unknown"])).rejects.toThrow("unknown");
 });
 
@@ -314,10 +327,6 @@ test("send takes one call from flags, or messages in any of four forms", async (
   const first = await run(send, ["track"], { event: "Bought", user: "ada" });
   expect(first).toMatchObject({ code: 0, said: [expect.stringContaining("There was no source")] });
   const raw = async (): Promise<unknown> => {
-  // As of a variable that is not set.
-  for (const filter of ["", " ", "user:"])
-    await expect(run(retry, [], { filter })).rejects.toMatchObject(wrong);
-  await expect(run(retry, [""])).rejects.toMatchObject(wrong);
     const [newest] = (await app.call("messages.list", { limit: 1 })).items;
     return JSON.parse((await app.message(newest?.id ?? "")).raw as string);
   };

@@ -202,6 +202,21 @@ describe("lines", () => {
     ]);
   });
 
+  test.for<[string, string, unknown]>([
+    ['{"jsonrpc":"2.0","id":7,"method":"tools/call","params":"', '"}', 7],
+    ['{"method":"tools/call","id":"a\\"b","params":"', '"}', 'a"b'],
+    ['{"method":"tools/call","params":{"text":"', '"},"jsonrpc":"2.0","id":8}', 8],
+    ['{"jsonrpc":"2.0","method":"tools/call","params":{"id":9,"text":"', '"}}', null],
+    ['{"method":"tools/call","params":{"text":"', '","id":9}}', null],
+    ['{"method":"tools/call","params":"', ',\\"id\\":9}"}', null],
+    ['[{"jsonrpc":"2.0","id":7,"params":"', '"}]', null],
+  ])("that are too long are answered with their id where it is sure: %s…%s", async (given) => {
+    const [start, end, id] = given;
+    expect(await answersTo([`${start}${"x".repeat(1_000_000)}${end}`], result)).toMatchObject([
+      { id, error: { message: "The line is too long." } },
+    ]);
+  });
+
   test("that never end are refused as soon as they are too long, and the next is answered", async () => {
     const [input, output] = [new PassThrough(), new PassThrough()];
     const served = serveLines({ input, output }, { answer: result });

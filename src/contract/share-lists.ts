@@ -3,6 +3,7 @@
  * filters and parameters as in the Hookyard that wrote it.
  */
 
+import { measureJson } from "../domain/json.ts";
 import {
   chipKeys,
   durationOf,
@@ -224,23 +225,36 @@ const namedTwice = (name: string): Problem =>
 
 /** Found in what a list shows of a message, in its bytes as received, and in its payloads. */
 function wordTest(word: string, { sources }: Names): Test {
-  const wanted = word.toLowerCase();
-  const has = (text: unknown): boolean =>
-    typeof text === "string" && text.toLowerCase().includes(wanted);
+  const pattern = anyCase(word);
+  const has = (text: unknown): boolean => typeof text === "string" && pattern.test(text);
   const from = new Set(sources.filter(({ name }) => has(name)).map(({ id }) => id));
   // As it stands in a line, where everything is escaped.
-  const inLine = JSON.stringify(wanted).slice(1, -1);
+  const inLine = anyCase(JSON.stringify(word).slice(1, -1));
   return ({ row, line, details }) => {
     const { type, state, event, reason, messageId, userId, anonymousId, sourceId } = row;
     if ([type, state, event, reason, messageId, userId, anonymousId].some(has)) return true;
     if (from.has(sourceId)) return true;
     if (marksOf(row).some(({ outcome, status }) => has(outcome) || String(status) === word))
       return true;
-    const text = line().toLowerCase();
-    if (!text.includes(inLine) && !text.includes('{"base64":')) return false;
+    const text = line();
+    if (!inLine.test(text) && !text.includes('{"base64":')) return false;
     const { raw, deliveries } = details();
-    return [raw, ...deliveries.map(({ payload }) => payload)].some((body) => has(textOf(body)));
+    return has(textOf(raw)) || deliveries.some((delivery) => has(sentOf(delivery, row.id)));
   };
+}
+
+/** As a Hookyard searches its data. Not `RegExp.escape`: a page opens in older browsers too. */
+const anyCase = (text: string): RegExp =>
+  new RegExp(text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "iu");
+
+/** What was sent of one message: of a batch its item, which is unknown once others were removed. */
+function sentOf({ payload, messages }: Delivery, id: string): string {
+  const text = textOf(payload);
+  if (!Array.isArray(messages) || messages.length === 0) return text;
+  const bytes = new TextEncoder().encode(`{"batch":${text}}`);
+  const { batch } = measureJson(bytes);
+  const item = batch?.length === messages.length ? batch[messages.indexOf(id)] : undefined;
+  return item === undefined ? "" : new TextDecoder().decode(bytes.subarray(item.start, item.end));
 }
 
 function textOf(body: Bytes): string {

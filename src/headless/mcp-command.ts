@@ -121,6 +121,7 @@ async function startOn(
     data,
     ports,
     scenarios: join(root, "resources", "scenarios"),
+    pages: join(root, "out", "renderer"),
     threads: true,
     traces,
     report,

@@ -35,9 +35,9 @@ export async function serveLines(
   const running = new Set<{ id: unknown; caller: AbortController }>();
   const write = (reply: unknown): void => void output.write(`${JSON.stringify(reply)}\n`);
 
-  async function take(line: string | null): Promise<void> {
-    if (line === null)
-      return write(failure(null, errorCodes.invalidRequest, "The line is too long."));
+  async function take(line: Line): Promise<void> {
+    if (typeof line !== "string")
+      return write(failure(idIn(line), errorCodes.invalidRequest, "The line is too long."));
     let message: unknown;
     try {
       message = JSON.parse(line);
@@ -64,7 +64,7 @@ export async function serveLines(
 
   const taken = new Set<Promise<void>>();
   for await (const line of linesOf(input)) {
-    if (line?.trim() === "") continue;
+    if (typeof line === "string" && line.trim() === "") continue;
     // What a tool asks of this process is answered in the same turn.
     await nextTurn();
     if (taken.size >= maxAtOnce && !isCancellation(line)) await Promise.race(taken);
@@ -76,21 +76,32 @@ export async function serveLines(
 }
 
 /** It makes room for others, so it does not wait for room itself. */
-function isCancellation(line: string | null): boolean {
+function isCancellation(line: Line): boolean {
+  if (typeof line !== "string") return false;
   try {
-    const message: unknown = JSON.parse(line ?? "");
+    const message: unknown = JSON.parse(line);
     return isObject(message) && message["method"] === "notifications/cancelled";
   } catch {
     return false;
   }
 }
 
-/** Null for a line that is too long, of which nothing is kept. */
-async function* linesOf(input: Readable): AsyncGenerator<string | null> {
+/** Of a line that is too long only its ends are kept. */
+type Line = string | { start: string; end: string };
+
+/** Enough for what clients write before and behind the id. */
+const keptLength = 300;
+
+async function* linesOf(input: Readable): AsyncGenerator<Line> {
   const decoder = new StringDecoder("utf8");
-  let line: string | null = "";
+  let line: Line = "";
   const add = (text: string): void => {
-    if (line !== null) line = line.length + text.length > maxLineLength ? null : line + text;
+    if (typeof line === "string" && line.length + text.length <= maxLineLength) line += text;
+    else {
+      const end = (typeof line === "string" ? line : line.end) + text;
+      const start = typeof line === "string" ? end.slice(0, keptLength) : line.start;
+      line = { start, end: end.slice(-keptLength) };
+    }
   };
   for await (const chunk of input as AsyncIterable<Buffer>) {
     const [first = "", ...more] = decoder.write(chunk).split("\n");
@@ -102,6 +113,25 @@ async function* linesOf(input: Readable): AsyncGenerator<string | null> {
     }
   }
   yield line;
+}
+
+/**
+ * Of a request that is too long, where it is sure to be the request's own: behind nothing but short
+ * members, or at the very end. Else null.
+ */
+function idIn({ start, end }: Exclude<Line, string>): string | number | null {
+  const value = String.raw`"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.)*")\s*`;
+  const [, id] =
+    new RegExp(String.raw`,\s*${value}\}\s*$`).exec(end) ??
+    new RegExp(String.raw`^\s*\{\s*(?:"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,\s*)*${value},`).exec(
+      start,
+    ) ??
+    [];
+  try {
+    return JSON.parse(id ?? "null") as string | number | null;
+  } catch {
+    return null;
+  }
 }
 
 /** The server of a running Hookyard. `find` says where it is, again after it has ended. */

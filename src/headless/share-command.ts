@@ -4,7 +4,7 @@
  * the user, which it never touches.
  */
 
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { OpenError, PortTaken } from "../app-errors.ts";
@@ -13,7 +13,7 @@ import { monotonic, wallClockNow } from "../engine/real-time.ts";
 import { CallRefused } from "../scenarios/run/pipeline.ts";
 import { whenAskedToStop } from "./asked-to-stop.ts";
 import { defaultDataDirectory, openShare, share } from "./commands.ts";
-import { connect, NoHookyard } from "./connect.ts";
+import { connect, NoHookyard, type Connection } from "./connect.ts";
 import { endEarly, readFlags, wholeNumber, type Invocation } from "./flags.ts";
 
 /** With the contract, so only where there is something to do. */
@@ -37,7 +37,7 @@ export async function shareCommand({ args, root, version }: Invocation): Promise
   try {
     const asked = { place, file, filter, redact, secrets, force };
     const written = isElsewhere
-      ? await shareThere(asked, process.env)
+      ? await shareThere(asked, await connect(place, process.env))
       : ((await shareOfRunning(asked)) ?? (await shareHere({ ...asked, root, version })));
     if ("wrong" in written) return say(written.wrong, 1);
     process.stdout.write(`${json ? JSON.stringify(written) : writtenText(written)}\n`);
@@ -62,11 +62,14 @@ type Asked = {
 
 /**
  * Of the one that has the data open: it knows its addresses, and what it counted. Null when there is
- * none, or it writes another share file.
+ * none, or it writes another share file. A copy of a data directory names the Hookyard of the
+ * original.
  */
 async function shareOfRunning(asked: Asked) {
   try {
-    return await shareThere(asked, {});
+    const hookyard = await connect(asked.place, {});
+    const { dataDir } = await hookyard.call("about.get", {});
+    return isSame(dataDir, asked.place) ? await shareThere(asked, hookyard) : null;
   } catch (error) {
     if (error instanceof NoHookyard) return null;
     if (error instanceof CallRefused && error.problem.code === "share_busy") return null;
@@ -74,11 +77,21 @@ async function shareOfRunning(asked: Asked) {
   }
 }
 
-/** Of the one that runs at `HOOKYARD_URL`, whose data may be on another machine; else with the data. */
-async function shareThere({ place, file, force, ...asked }: Asked, environment: NodeJS.ProcessEnv) {
+function isSame(dataDir: string | null, place: string): boolean {
+  try {
+    return dataDir !== null && realpathSync.native(dataDir) === realpathSync.native(place);
+  } catch {
+    return false;
+  }
+}
+
+/** At `HOOKYARD_URL`, its data may be on another machine. */
+async function shareThere(asked: Asked, { call }: Connection) {
+  const { file, force, filter, redact, secrets } = asked;
   const { shareForm, writeShareBytes } = await shareFiles();
-  const { call } = await connect(place, environment);
-  const { base64, messages } = await call("shares.write", { ...asked, as: shareForm(file) });
+  const { base64, messages } = await call("shares.write", {
+    ...{ filter, redact, secrets, as: shareForm(file) },
+  });
   return writeShareBytes({ file, force, content: Buffer.from(base64, "base64"), messages });
 }
 

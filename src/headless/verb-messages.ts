@@ -8,6 +8,7 @@ import type { AnswerOf } from "../contract/contract.ts";
 import { KnownValues, spacedKeys, type Asked as AskedValues } from "../domain/known-values.ts";
 import {
   formatFilter,
+  isEmpty,
   keyOf,
   parseFilter,
   problemOf,
@@ -32,8 +33,10 @@ export async function filterOf({
 }): Promise<string> {
   const text = positionals.join(" ");
   let filter = parseFilter(text, await namesIn(text, positionals, hookyard));
+  // A variable of a script that is empty would match every message.
+  if (positionals.some((word) => word.trim() === "") || (positionals.length > 0 && isEmpty(filter)))
+    throw new WrongInput("The filter has no value: it would match every message.");
   const add = (key: ChipKey, all: string | undefined, separator?: string): void => {
-    // A variable of a script that is empty would match every message.
     if (all?.trim() === "") throw new WrongInput(`--${key} needs a value.`);
     for (const value of all === undefined ? [] : separator ? all.split(separator) : [all])
       filter = withValue(filter, key, value);

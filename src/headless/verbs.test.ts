@@ -95,6 +95,9 @@ test("messages prints a page, and how to go on only when there is more", async (
   expect(await found({ user: "b" })).toBe("· b");
   expect(await found({ state: "failed,filtered" }, "-user:c")).toBe("· b· a");
   expect(await found({ event: "Sold" })).toBe("");
+  for (const words of [[""], ["user:"], ["user:b", " "]])
+    for (const verb of [messages, wait])
+      await expect(run(verb, words)).rejects.toMatchObject(wrong);
   expect((await run(messages, ["event:", "zzz"])).text).toBe("No message matches zzz.");
   for (const event of ["Order", "Order Completed"]) await app.send({ event });
   // Its first word is a name, so the second one is text.
@@ -117,7 +120,16 @@ test("show finds a message by its id and by its messageId, to the letter", async
     expect((await run(show, [wanted])).printed[0]?.value).toMatchObject({ id });
   await app.send({ messageId: id, userId: "named like another" });
   expect((await run(show, [id])).printed[0]?.value).toMatchObject({ messageId: "order-1" });
-  for (const ids of [[], [id, id]]) await expect(run(show, ids)).rejects.toMatchObject(wrong);
+  for (const ids of [[], [id, id], [""], [" "]])
+    await expect(run(show, ids)).rejects.toMatchObject(wrong);
+});
+
+test("show of a word that is in all messages ends", async () => {
+  let asked = 0;
+  const call = async () => ({ items: [], nextCursor: `msg_${(asked += 1)}` });
+  const given = { hookyard: { call }, positionals: ["ada"] };
+  await expect(show(given as never)).rejects.toMatchObject(wrong);
+  expect(asked).toBe(20);
 });
 
 test("a messageId names its message among many like it, and not a later duplicate", async ({
@@ -126,7 +138,7 @@ test("a messageId names its message among many like it, and not a later duplicat
   const app = await start.app({ clock: "paused" });
   const run = commandsOf(app);
   await app.source();
-  const batch = Array.from({ length: 450 }, (_, at) => ({
+  const batch = Array.from({ length: 1100 }, (_, at) => ({
     ...{ type: "track", userId: "u", event: "E", messageId: `m-${at + 1}` },
   }));
   await app.ingest("/v1/batch", { batch });
@@ -302,6 +314,10 @@ test("retry takes ids of messages and deliveries, or a filter", async ({ start }
   expect((await app.delivery(ids[0] ?? "")).attempts).toHaveLength(1);
   await expect(run(retry)).rejects.toMatchObject(wrong);
   await expect(run(retry, ["one"], { filter: "x" })).rejects.toMatchObject(wrong);
+  // As of a variable that is not set.
+  for (const filter of ["", " ", "user:"])
+    await expect(run(retry, [], { filter })).rejects.toMatchObject(wrong);
+  await expect(run(retry, [""])).rejects.toMatchObject(wrong);
   await expect(run(retry, ["unknown"])).rejects.toThrow("unknown");
 });
 

@@ -8,6 +8,7 @@ import type { AnswerOf } from "../contract/contract.ts";
 import { deliveryIds, messageIds } from "../domain/ids.ts";
 import { durationOf, parseFilter } from "../domain/message-filter.ts";
 import { startTimer } from "../engine/real-time.ts";
+import { inOneLine } from "../scenarios/file/in-one-line.ts";
 import * as commands from "./commands.ts";
 import type { Connection } from "./connect.ts";
 import { WrongInput, type Asked, runVerb } from "./verb-command.ts";
@@ -94,21 +95,31 @@ export async function show({
  * and a duplicate only when the message that came first is gone.
  */
 async function rowIdOf(hookyard: Connection, wanted: string): Promise<string> {
+  // A variable of a script that is empty would be looked for in every message.
+  if (wanted.trim() === "") throw new WrongInput("An id must not be empty.");
   if (messageIds.parse(wanted) !== null) return wanted;
   let duplicate: string | undefined;
-  for (let cursor: string | null | undefined; cursor !== null;) {
+  let cursor: string | undefined;
+  for (let pages = 0; pages < maxPages; pages += 1) {
     const page: AnswerOf<"messages.list"> = await hookyard.call("messages.list", {
-      ...{ search: wanted, limit: 200 },
+      ...{ search: wanted, limit: 1000 },
       ...(cursor === undefined ? {} : { cursor }),
     });
     const same = page.items.filter(({ messageId }) => messageId === wanted);
     const found = same.find(({ state }) => state !== "duplicate");
     if (found !== undefined) return found.id;
     duplicate ??= same[0]?.id;
+    if (page.nextCursor === null) return duplicate ?? wanted;
     cursor = page.nextCursor;
   }
-  return duplicate ?? wanted;
+  if (duplicate !== undefined) return duplicate;
+  throw new WrongInput(
+    `Too many messages contain “${inOneLine(wanted)}”, and it is the messageId of none of the newest. Name the message by its id, which begins with msg_.`,
+  );
 }
+
+/** Of the messages that contain the text: a messageId is in few, a word may be in all. */
+const maxPages = 20;
 
 export async function wait(asked: Asked<typeof commands.wait>): Promise<number> {
   const { hookyard, values, print, say } = asked;
@@ -222,6 +233,7 @@ export async function retry({
 }: Asked<typeof commands.retry>): Promise<number> {
   if ((positionals.length === 0) === (values.filter === undefined))
     throw new WrongInput("hookyard retry needs ids, or --filter with a filter.");
+  if (values.filter?.trim() === "") throw new WrongInput("--filter needs a value.");
   const dryRun = values["dry-run"];
   const isDelivery = (id: string): boolean => deliveryIds.parse(id) !== null;
   let count = 0;

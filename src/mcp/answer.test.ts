@@ -120,6 +120,18 @@ describe("an answer", () => {
     expect(text).toContain("Delivery 9.\n");
     expect(text).toMatch(/\n\(3\d\d parts of the answer were left out\.\)\nNext: show /);
   });
+
+  test("leaves out a call that is too long before anything that explains", () => {
+    const text = new Answer()
+      .say("Cause: no_destination")
+      .next("configure", { sourceIds: ["x".repeat(5000)] }, "connects it")
+      .next("retry", { id: "msg_1" }, "afterwards")
+      .render(mark);
+    expect(text.split("\n")).toEqual([
+      "Cause: no_destination",
+      'Next: retry {"id":"msg_1"} (afterwards)',
+    ]);
+  });
 });
 
 test.each([

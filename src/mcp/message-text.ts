@@ -115,13 +115,17 @@ function explainRejection(answer: Answer, message: MessageDetailsAnswer): void {
     .next("show", { id: message.id }, "the message as it arrived");
 }
 
+/** A change of a destination's sources names all of them, and the call has to stay short. */
+const maxRepeatedSources = 20;
+
 function explainUnconnected(
   answer: Answer,
   { id, sourceId }: MessageDetailsAnswer,
   { destinations }: Known,
 ): void {
   answer.say("Cause: no_destination").say(`Fix: ${undelivered["no_destination"]}`);
-  for (const { id: destination, sourceIds } of destinations.slice(0, 2))
+  const few = destinations.filter(({ sourceIds }) => sourceIds.length <= maxRepeatedSources);
+  for (const { id: destination, sourceIds } of few.slice(0, 2))
     answer.next(
       "configure",
       {

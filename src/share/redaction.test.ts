@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { isProblem } from "../domain/problem.ts";
 import { collectShare, shareApi, shareBytes, writeShare } from "./share-file.ts";
 import { startShop, track } from "./share.fixture.ts";
+import { cutsIn, withoutSecrets } from "./text-removal.ts";
 
 const properties = {
   email: "ada@example.test",
@@ -214,6 +215,29 @@ describe("a path of what is left out", () => {
       expect(await share({ redact: ["properties.email"] })).not.toContain(email);
     }
   });
+
+  test("is left out of what a tracking plan says of an event that it does not have", async () => {
+    const { call, share, send } = await startShop();
+    const plan = { schemas: { Bought: {} }, unplannedEvents: "record" };
+    await call("sources.create", { name: "A", writeKey: "wk_1", plan });
+    const event = 'Call "Ada" 😀 back on her number '.repeat(5);
+    await send("wk_1", { batch: [{ type: "track", userId: "u", event }] });
+    await call("pipeline.settle", {});
+    expect(await share()).toContain("is not in the plan");
+    expect(await share({ redact: ["event"] })).not.toMatch(/Call|Ada|back/);
+  });
+
+  test.each(["x".repeat(101), "y".repeat(99) + "😀", "0123456789".repeat(12)])(
+    "is left out of what older versions recorded of an event: %s",
+    (event) => {
+      const recorded = `event ${JSON.stringify(event.slice(0, 100))} is not in the plan`;
+      expect(withoutSecrets([event])(recorded, cutsIn(recorded))).toMatch(
+        /^event "left-out(?:\\ud83d)?" is not in the plan$/,
+      );
+      const whole = 'event "Order" is not in the plan';
+      expect(withoutSecrets(["Order Completed"])(whole, cutsIn(whole))).toBe(whole);
+    },
+  );
 
   test("leaves out the whole of a rejected message that cannot be read", async () => {
     const { send, messagesOf } = await startEcho();

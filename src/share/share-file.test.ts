@@ -314,6 +314,17 @@ describe("a share file", () => {
     expect(await app.api.call("shares.write", { as: "html" })).toMatchObject({ status: 400 });
   });
 
+  test("is not written further when its caller is gone", async () => {
+    const { app, call, send } = await startShop();
+    await call("sources.create", { name: "Shop", writeKey: "wk_shop_1" });
+    await send("wk_shop_1", { batch: Array.from({ length: 40 }, () => track("ada")) });
+    expect(await app.api.call("shares.write", {}, AbortSignal.abort())).toMatchObject({
+      status: 409,
+      body: { code: "share_cancelled" },
+    });
+    expect(await call("shares.progress", {})).toEqual({ writing: null });
+  });
+
   test("leaves out what its paths name, in the message and in what was sent", async () => {
     const { call, share, send } = await startShop();
     const source = await call<{ id: string }>("sources.create", {

@@ -268,7 +268,7 @@ export function createShareHandlers({
       if (writing !== null) writing.isCancelled = true;
       return { writing };
     },
-    "shares.write": async ({ as, filter, ids, redact, secrets }) => {
+    "shares.write": async ({ as, filter, ids, redact, secrets }, caller) => {
       if (as === "html" && !hasInspector(pages)) return problem(400, "invalid", noInspector);
       if (writing !== null)
         return problem(409, "share_busy", "Another share file is being written. Wait until it is.");
@@ -282,7 +282,7 @@ export function createShareHandlers({
           onProgress(done, total) {
             Object.assign(current, { done, total });
             onChange();
-            return !current.isCancelled;
+            return !current.isCancelled && caller?.aborted !== true;
           },
         });
         if (isProblem(lines)) return lines;

@@ -93,6 +93,13 @@ const deliveryInputs = [
   { order: "due", state: "waiting", limit: 2 },
 ];
 
+async function found(api: Pick<Api, "call">, input: unknown): Promise<unknown> {
+  const { status, body } = await api.call("messages.list", input);
+  const { items, total, nextCursor, message } = body as Record<string, unknown>;
+  const ids = (items as { id: string }[] | undefined)?.map(({ id }) => id);
+  return { status, ids, total, nextCursor, message };
+}
+
 test("the same filters, pages and mistakes give the same messages", async () => {
   const { app, call, send, share } = await startShop();
   const shop = await call<{ id: string }>("sources.create", {
@@ -119,12 +126,6 @@ test("the same filters, pages and mistakes give the same messages", async () => 
   await call("pipeline.settle", {});
   const shared = shareApi(await shareBytes((await share()).split("\n"), "hookyard", ""));
   if (isProblem(shared)) throw new Error(shared.message);
-  const found = async (api: Pick<Api, "call">, input: unknown): Promise<unknown> => {
-    const { status, body } = await api.call("messages.list", input);
-    const { items, total, nextCursor, message } = body as Record<string, unknown>;
-    const ids = (items as { id: string }[] | undefined)?.map(({ id }) => id);
-    return { status, ids, total, nextCursor, message };
-  };
   for (const input of [...filters.map((filter) => ({ filter })), ...inputs])
     expect(await found(shared, input), JSON.stringify(input)).toEqual(await found(app.api, input));
   for (const input of deliveryInputs)
@@ -137,4 +138,37 @@ test("the same filters, pages and mistakes give the same messages", async () => 
   expect(await shared.call("deliveries.list", next)).toEqual(
     await app.api.call("deliveries.list", next),
   );
+});
+
+test("a word is found in what was sent of a message, and not in the rest of its batch", async () => {
+  const { app, call, send, share } = await startShop();
+  const source = await call<{ id: string }>("sources.create", { name: "A", writeKey: "wk_1" });
+  const { url } = await call<{ url: string }>("endpoints.create", {
+    name: "ok",
+    steps: [{ do: "answer" }],
+  });
+  const batch = { enabled: true, size: 2, keys: [], waitMs: 1000 };
+  const data = { who: { "@template": "for {{userId}}" } };
+  await call("destinations.create", {
+    name: "Mapped",
+    kind: "webhooks-actions",
+    sourceIds: [source.id],
+    mappings: [{ name: "All", url, data, batch }],
+  });
+  await send("wk_1", { batch: [track("ada"), track("ΟΔΟΣ", { n: "1+1 (two)" })] });
+  await call("pipeline.settle", {});
+  const shared = shareApi(await shareBytes((await share()).split("\n"), "hookyard", ""));
+  if (isProblem(shared)) throw new Error(shared.message);
+  for (const [search, total] of [
+    ["for ada", 1],
+    ["ada", 1],
+    ["FOR οδοσ", 1],
+    ["for", 2],
+    ["1+1 (two)", 1],
+    ["1.1", 0],
+  ] as const) {
+    const live = await found(app.api, { search });
+    expect(live, search).toMatchObject({ total });
+    expect(await found(shared, { search }), search).toEqual(live);
+  }
 });

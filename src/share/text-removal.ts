@@ -53,9 +53,13 @@ function withinBase64(secret: Buffer, offset: number): string[] {
 /** `cuts`: where a value may have been cut. */
 export type Text = (value: string, cuts?: RegExp) => string;
 
+/** As older versions recorded it: the first 100 characters of an event, without a mark. */
+const cutEvent = String.raw`(?:\\ud[89ab]..)?(?=" is not in the plan)(?<="(?:[^"\\]|\\.){100,})`;
 /** Half a character may be left in front of a cut. */
-export const cutsIn = (sentence: string): RegExp =>
-  sentence.length < maxText ? /[\uD800-\uDBFF\uFFFD]?…/g : /[\uD800-\uDBFF\uFFFD]?(?:…|$)/g;
+const cuts = new RegExp(String.raw`[\uD800-\uDBFF\uFFFD]?…|${cutEvent}`, "g");
+const cutsAndEnd = new RegExp(String.raw`[\uD800-\uDBFF\uFFFD]?(?:…|$)|${cutEvent}`, "g");
+
+export const cutsIn = (sentence: string): RegExp => (sentence.length < maxText ? cuts : cutsAndEnd);
 
 type Removal = {
   add(secret: string): void;

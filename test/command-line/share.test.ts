@@ -1,9 +1,10 @@
-/** `hookyard share` that a signal ends. */
+/** `hookyard share` that a signal ends, or that reads a copy of a data directory. */
 
-import { readdirSync } from "node:fs";
+import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { startHookyard } from "../crash/hookyard-process.ts";
+import { runInProcess } from "../support/in-process.ts";
 import { hookyard } from "./command-line.ts";
 import { directory, quietBrowser } from "./verbs.suite.ts";
 
@@ -34,3 +35,24 @@ test.each(["SIGINT", "SIGTERM"] as const)(
     expect(code).toBe(null);
   },
 );
+
+test("share of a copied data directory writes the copy, not what the original has since", async () => {
+  const [data, copy] = [directory(), join(directory(), "copy")];
+  const running = startHookyard(data);
+  onTestFinished(async () => {
+    running.kill("SIGTERM");
+    await running.ended;
+  });
+  expect(await running.ready).not.toBe(null);
+  const run = (...args: string[]) => runInProcess(args);
+  await run("send", "page", "--user", "ada", "--data", data);
+  cpSync(data, copy, { recursive: true });
+  await run("send", "page", "--user", "ben", "--data", data);
+  const shared = async (of: string) => {
+    const file = join(directory(), "all.hookyard");
+    const { code, out, err } = await run("share", file, "--json", "--data", of);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    return (JSON.parse(out) as { messages: number }).messages;
+  };
+  expect([await shared(data), await shared(copy)]).toEqual([2, 1]);
+});

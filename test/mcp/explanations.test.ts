@@ -3,7 +3,7 @@
 import { test as base, expect } from "vitest";
 import type { CallName } from "../../src/contract/contract.ts";
 import { createMcp } from "../../src/mcp/mcp.ts";
-import { starting } from "../support/running-app.ts";
+import { starting, type RunningApp } from "../support/running-app.ts";
 import { startAgent, type Agent } from "./agent.ts";
 
 const test = base
@@ -13,6 +13,23 @@ const test = base
     onCleanup(() => agent.stop());
     return agent;
   });
+
+type ApiCall = Parameters<typeof createMcp>[0]["api"]["call"];
+
+/** The tools on an app, with some answers changed. */
+async function usingTools(call: ApiCall, { changes }: Pick<RunningApp, "changes">) {
+  const mcp = await createMcp({
+    api: { call, changes },
+    report: (error) => expect(error).toBeUndefined(),
+  });
+  return async (name: string, given: object) =>
+    JSON.stringify(
+      await mcp.answer(
+        { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: given } },
+        new AbortController().signal,
+      ),
+    );
+}
 
 test("a retry that waits for a disabled destination is not blamed on the receiver", async ({
   start,
@@ -72,6 +89,27 @@ test("a message that was refused is not taken for an earlier one with its messag
   expect(await send()).toMatch(/^The ingest port answered 503\.\n[^]*No message is on record/);
 });
 
+test("a message is found among others that contain its messageId and came meanwhile", async ({
+  start,
+}) => {
+  const app = await start.app();
+  const { id, writeKey } = await app.source();
+  const busy = Array.from({ length: 60 }, (_, at) => ({
+    ...{ type: "track", event: "E", messageId: `m-7-${at}` },
+    ...(at === 59 ? {} : { userId: "u" }),
+  }));
+  const use = await usingTools(async (name, input, caller) => {
+    const answer = await app.answer(name as CallName, input, caller);
+    if (name === "sources.send") await app.ingest("/v1/batch", { batch: busy }, writeKey);
+    return answer;
+  }, app);
+  const send = () => use("send_and_wait", { event: "Paid", userId: "u", messageId: "7" });
+  expect(await send()).toContain('event=\\"Paid');
+  // It answers without accepting anything.
+  await app.call("sources.update", { id, faults: [{ do: "answer", status: 200, times: 1 }] });
+  expect(await send()).toContain("No message is on record");
+});
+
 test("a count that is not exact, and trouble with sending, are said", async ({ start }) => {
   const app = await start.app();
   await app.source();
@@ -81,23 +119,10 @@ test("a count that is not exact, and trouble with sending, are said", async ({ s
     "messages.list": { totalCapped: true, total: 10_000 },
     "stats.get": { deliveryTrouble: "The thread that sends deliveries has ended: out of memory." },
   };
-  const mcp = await createMcp({
-    api: {
-      async call(name, input, caller) {
-        const { status, body } = await app.answer(name as CallName, input, caller);
-        return { status, body: { ...(body as object), ...instead[name] } };
-      },
-      changes: app.changes,
-    },
-    report: (error) => expect(error).toBeUndefined(),
-  });
-  const use = async (name: string, given: object) =>
-    JSON.stringify(
-      await mcp.answer(
-        { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: given } },
-        new AbortController().signal,
-      ),
-    );
+  const use = await usingTools(async (name, input, caller) => {
+    const { status, body } = await app.answer(name as CallName, input, caller);
+    return { status, body: { ...(body as object), ...instead[name] } };
+  }, app);
   const text = await use("why_not_delivered", {});
   expect(text).toContain("At least 10000 messages are not delivered.");
   expect(text).toContain("The thread that sends deliveries has ended");

@@ -69,6 +69,8 @@ describe("hookyard mcp", () => {
       expect((await client.listTools()).tools.length).toBeGreaterThan(10);
       expect(await textOf(client, "overview", {})).toContain("Messages: none.");
       await until(() => /^Started Hookyard: http:\/\/127\.0\.0\.1:\d+\. /.test(said()));
+      const page = join(await start.directory(), "all.html");
+      expect(await hookyard(["share", page, "--data", data]).ended).toMatchObject({ code: 0 });
       await client.close();
       // The data is free again.
       await serving(data, onTestFinished).ready;
@@ -197,6 +199,21 @@ describe("lines", () => {
       { error: { code: -32700 } },
       { error: { code: -32600 } },
       { result: {} },
+    ]);
+  });
+
+  test.for<[string, string, unknown]>([
+    ['{"jsonrpc":"2.0","id":7,"method":"tools/call","params":"', '"}', 7],
+    ['{"method":"tools/call","id":"a\\"b","params":"', '"}', 'a"b'],
+    ['{"method":"tools/call","params":{"text":"', '"},"jsonrpc":"2.0","id":8}', 8],
+    ['{"jsonrpc":"2.0","method":"tools/call","params":{"id":9,"text":"', '"}}', null],
+    ['{"method":"tools/call","params":{"text":"', '","id":9}}', null],
+    ['{"method":"tools/call","params":"', ',\\"id\\":9}"}', null],
+    ['[{"jsonrpc":"2.0","id":7,"params":"', '"}]', null],
+  ])("that are too long are answered with their id where it is sure: %s…%s", async (given) => {
+    const [start, end, id] = given;
+    expect(await answersTo([`${start}${"x".repeat(1_000_000)}${end}`], result)).toMatchObject([
+      { id, error: { message: "The line is too long." } },
     ]);
   });
 

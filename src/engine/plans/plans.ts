@@ -5,7 +5,7 @@
 
 import type { CheckedMessage } from "../../domain/check.ts";
 import type { Source, SourcePlan, PlanDraft } from "../../domain/configuration.ts";
-import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
+import { brief, isObject, type Json, type JsonObject } from "../../domain/json.ts";
 import { MemberRemoval } from "../../domain/member-path.ts";
 import { invalid, type Problem } from "../../domain/problem.ts";
 import {
@@ -434,7 +434,7 @@ class Check {
   #unplanned(): string {
     const event = this.#message.event ?? "";
     const similar = this.#rules.similarTo(event);
-    const text = `${JSON.stringify(event.slice(0, 100))} is not in the plan`;
+    const text = `${brief(event)} is not in the plan`;
     return similar === null ? text : `${text}, which has ${JSON.stringify(similar)}`;
   }
 

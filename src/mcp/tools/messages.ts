@@ -2,7 +2,8 @@
 
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import type { MessageDetailsAnswer } from "../../contract/messages.ts";
+import type { AnswerOf } from "../../contract/contract.ts";
+import type { MessageDetailsAnswer, MessageSummaryAnswer } from "../../contract/messages.ts";
 import { filterKeys, type FilterKey } from "../../domain/message-filter.ts";
 import { isSettled, messageStates, outcomes, planStates } from "../../domain/states.ts";
 import { Answer, facts, plainOr, quoted } from "../answer.ts";
@@ -56,20 +57,38 @@ const sendAndWait = defineTool({
       answer
         .say(`The ingest port answered ${sent.status}.`)
         .data([`answer=${quoted(sent.body, 400)}`]);
-    const found = { search: messageId, sourceId: from, limit: 50 };
-    const { items } = await context.call("messages.list", found);
-    const since = items.filter(({ id }) => id > before);
+    const message = await sentMessage({ messageId, sourceId: from, before }, context);
     // A request that could not be read, such as a deep one, is on record with another messageId.
-    const message =
-      since.find((one) => one.messageId === messageId) ??
-      since.find(({ state }) => state === "rejected");
-    if (message === undefined)
+    const isOurs = message?.messageId === messageId || sent.status !== 200 || !call.messageId;
+    if (message === null || !isOurs)
       return answer
         .say("No message is on record: the request was refused as a whole.")
         .next("why_not_delivered", {}, "looks for refused requests and faults of sources");
     return explained(answer, message.id, waitMs, context);
   },
 });
+
+/** The newest one since `before` with the messageId, else the newest rejected one that contains it. */
+async function sentMessage(
+  { messageId, sourceId, before }: { messageId: string; sourceId: string; before: string },
+  { call }: ToolContext,
+): Promise<MessageSummaryAnswer | null> {
+  let rejected: MessageSummaryAnswer | null = null;
+  let cursor: string | null | undefined;
+  // Others may send meanwhile, and a short messageId is a part of many texts.
+  while (cursor !== null) {
+    const page: AnswerOf<"messages.list"> = await call("messages.list", {
+      ...{ search: messageId, sourceId, limit: 50 },
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    const since = page.items.filter(({ id }) => id > before);
+    const found = since.find((one) => one.messageId === messageId);
+    if (found !== undefined) return found;
+    rejected ??= since.find(({ state }) => state === "rejected") ?? null;
+    cursor = since.length < page.items.length ? null : page.nextCursor;
+  }
+  return rejected;
+}
 
 const noSource = (): Answer =>
   new Answer()

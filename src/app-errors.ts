@@ -7,6 +7,11 @@ export class Refusal extends Error {
   override name = "Refusal";
 }
 
+/** Of a configuration file, one line for each mistake. */
+export class WrongConfig extends Refusal {
+  override name = "WrongConfig";
+}
+
 /** The data could not be opened. The message is the sentence. */
 export class OpenError extends Error {
   override name = "OpenError";

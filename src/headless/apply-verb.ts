@@ -3,7 +3,8 @@
 import type { ConfigurationDocument } from "../contract/configuration.ts";
 import { CallRefused } from "../scenarios/run/pipeline.ts";
 import type * as commands from "./commands.ts";
-import { keptBeside, readConfigFile, WrongConfig } from "./config-file.ts";
+import { WrongConfig } from "../app-errors.ts";
+import { keptBeside, readConfigFile } from "./config-file.ts";
 import { WrongInput, type Asked } from "./verb-command.ts";
 
 export async function apply({

@@ -7,27 +7,13 @@
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Api } from "../api/api.ts";
-import { Refusal } from "../app-errors.ts";
+import { WrongConfig } from "../app-errors.ts";
 import type { ConfigurationDocument } from "../contract/configuration.ts";
+import type { ConfigFile } from "./read-config.ts";
 
 const names = ["yaml", "yml", "json", "ts", "mts", "js", "mjs"].map(
   (end) => `hookyard.config.${end}`,
 );
-
-export type ConfigFile = {
-  /** As the user knows it. */
-  file: string;
-  document: ConfigurationDocument;
-  /** What Hookyard says of the document, with the place that it means. */
-  placed: (message: string) => string;
-  /** The ports as the environment would have them. */
-  environment: Record<string, string>;
-};
-
-/** The message is for the user, one line for each mistake. */
-export class WrongConfig extends Refusal {
-  override name = "WrongConfig";
-}
 
 /** Without a name, the one that is found upwards; null when there is none. */
 export async function readConfigFile(

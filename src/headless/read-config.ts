@@ -4,12 +4,12 @@ import { existsSync, readFileSync } from "node:fs";
 import { extname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
+import { WrongConfig } from "../app-errors.ts";
 import { type ConfigurationDocument, configurationDocument } from "../contract/configuration.ts";
 import { isObject, type Json } from "../domain/json.ts";
 import { unknownMembers } from "../scenarios/file/members.ts";
 import { problemsOf } from "../scenarios/file/sentences.ts";
 import { readYaml, type PlacedValue } from "../scenarios/file/yaml-places.ts";
-import { WrongConfig, type ConfigFile } from "./config-file.ts";
 import { variableOf } from "./flags.ts";
 import { portFlags } from "./serve-flags.ts";
 
@@ -47,6 +47,16 @@ type Found = {
   /** As the user knows it. */
   shown: string;
   environment: NodeJS.ProcessEnv;
+};
+
+export type ConfigFile = {
+  /** As the user knows it. */
+  file: string;
+  document: ConfigurationDocument;
+  /** What Hookyard says of the document, with the place that it means. */
+  placed: (message: string) => string;
+  /** The ports as the environment would have them. */
+  environment: Record<string, string>;
 };
 
 export async function readConfigIn({ file, shown, environment }: Found): Promise<ConfigFile> {

@@ -4,18 +4,13 @@
  */
 
 import { join } from "node:path";
-import { DataInUse, OpenError, PortTaken, Refusal } from "../app-errors.ts";
+import { DataInUse, OpenError, PortTaken, Refusal, WrongConfig } from "../app-errors.ts";
 import { wallClockNow } from "../engine/real-time.ts";
 import { shownLines } from "../scenarios/report/text.ts";
 import { whenAskedToStop } from "./asked-to-stop.ts";
 import { serve } from "./commands.ts";
-import {
-  applyAtStart,
-  environmentWith,
-  readConfigFile,
-  WrongConfig,
-  type ConfigFile,
-} from "./config-file.ts";
+import { applyAtStart, environmentWith, readConfigFile } from "./config-file.ts";
+import type { ConfigFile } from "./read-config.ts";
 import { joinRunning, startControl, whoHasData } from "./control.ts";
 import { endEarly, type Invocation } from "./flags.ts";
 import { keepMemorySmall } from "./memory.ts";

@@ -12,12 +12,8 @@ import { fileURLToPath } from "node:url";
 import { app, dialog, session, type WebContents, ipcMain, MessageChannelMain } from "electron";
 import { DataInUse, OpenError, Refusal } from "../app-errors.ts";
 import { createApp } from "../app.ts";
-import {
-  applyAtStart,
-  environmentWith,
-  readConfigFile,
-  type ConfigFile,
-} from "../headless/config-file.ts";
+import { applyAtStart, environmentWith, readConfigFile } from "../headless/config-file.ts";
+import type { ConfigFile } from "../headless/read-config.ts";
 import { type Control, joinRunning, startControl } from "../headless/control.ts";
 import { keepMemorySmall } from "../headless/memory.ts";
 import { tracesTo } from "../headless/serve-flags.ts";

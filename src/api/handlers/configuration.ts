@@ -305,15 +305,30 @@ function profileEntries(
   });
 }
 
+/** By different members, such as name and write key, two entries may mean one thing. */
+function repeatedEntry(
+  list: string,
+  meant: readonly ({ id: number } | undefined)[],
+  index: number,
+): Problem | null {
+  const id = meant[index]?.id;
+  const first = id === undefined ? index : meant.findIndex((each) => each?.id === id);
+  return first === index
+    ? null
+    : invalid(`it is the same as ${list}[${first}]. Leave one of them out.`);
+}
+
 function sourceEntries(
   { configuration }: Pipeline,
   { sources = [] }: ConfigurationDocument,
 ): Entry[] {
+  const meant = sources.map(({ name, writeKey }) =>
+    writeKey === undefined
+      ? sourceNamed(configuration, name)
+      : configuration.sourceByWriteKey(writeKey),
+  );
   return sources.map((draft, index) => {
-    const existing =
-      draft.writeKey === undefined
-        ? sourceNamed(configuration, draft.name)
-        : configuration.sourceByWriteKey(draft.writeKey);
+    const existing = meant[index];
     const { faults, ...others } = draft as SourceDraft;
     // Faults that are given start to count again.
     const isKept = faults === undefined || isEqual(faults, existing?.faults ?? null);
@@ -321,6 +336,7 @@ function sourceEntries(
       what: `sources[${index}]`,
       exists: existing !== undefined,
       apply: async () =>
+        repeatedEntry("sources", meant, index) ??
         (await preparePlan(others.plan)) ??
         (existing === undefined
           ? configuration.createSource(draft as SourceDraft)
@@ -334,10 +350,11 @@ function endpointEntries(
   { endpoints: drafts = [] }: ConfigurationDocument,
 ): Entry[] {
   const all = endpoints.list();
+  const meant = drafts.map(({ name, path }) =>
+    all.find((endpoint) => (path === undefined ? endpoint.name === name : endpoint.path === path)),
+  );
   return drafts.map((draft, index) => {
-    const existing = all.find((endpoint) =>
-      draft.path === undefined ? endpoint.name === draft.name : endpoint.path === draft.path,
-    );
+    const existing = meant[index];
     // The URLs of receivers have their credentials left out like those of webhooks.
     const there = existing?.steps ?? [];
     const steps = draft.steps.map((step, place) =>
@@ -353,7 +370,8 @@ function endpointEntries(
       exists: existing !== undefined,
       missing: missing.map((value) => `${draft.name}: ${value}`),
       apply: () =>
-        existing === undefined ? endpoints.create(known) : endpoints.update(existing.id, changes),
+        repeatedEntry("endpoints", meant, index) ??
+        (existing === undefined ? endpoints.create(known) : endpoints.update(existing.id, changes)),
     };
   });
 }

@@ -319,7 +319,13 @@ export async function startInMemory({
     ...(pages === undefined ? {} : { pages }),
     ...(report === undefined ? {} : { report }),
   });
-  return { ...app, ...(await app.start()) };
+  try {
+    return { ...app, ...(await app.start()) };
+  } catch (error) {
+    // Some of its ports may be open.
+    await app.stop();
+    throw error;
+  }
 }
 
 /** Without a reporter, an unexpected error is the process's. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { MessageRowId } from "../domain/ids.ts";
 import type { MessageFilter } from "../engine/ports.ts";
-import { openTestStore, request } from "./store.fixture.ts";
+import { batchRequest, openTestStore, request } from "./store.fixture.ts";
 
 describe("free text", () => {
   const found = async (texts: string[], search: string): Promise<number[]> => {
@@ -38,6 +38,18 @@ describe("free text", () => {
       total: 1,
     });
     expect(turns).toBeGreaterThan(5);
+  });
+
+  test("is found in a batch that gives back the bytes of its rejected messages meanwhile", async () => {
+    const { store } = openTestStore();
+    const rejection = { reason: "invalid", detail: "It is." } as never;
+    const bad = `{"bad":"${"x".repeat(4900)}"}`;
+    store.commit([batchRequest([{ rejection, text: bad }, { text: '{"a":"needle"}' }])]);
+    store.commit(Array.from({ length: 999 }, () => request([{}])));
+    let removed = 0;
+    setImmediate(() => (removed = store.removeRejected(0, 10)));
+    const { items } = await store.messages({ search: "needle" }, 10, null);
+    expect([removed, items.map(({ id }) => id)]).toEqual([1, [2]]);
   });
 
   test("is found in message ids too, each message once, from any place on", async () => {

@@ -151,24 +151,25 @@ export function createTextSearch({ db, mapped, postings, facts }: Sources): Text
       ]
         .flat()
         .filter((id) => messageIdOf.get(id) === words[0]?.text && among([id]).length > 0);
-      let searched: SearchedRequest | undefined;
+      let last = { first: Infinity, size: 0 };
       let requests = 0;
       let bytes = 0;
       for (const ids of shown) {
         for (let at = 0; at < ids.length;) {
           const start = at;
           const newest = ids[start] as number;
-          if (searched === undefined || newest < searched.first) {
-            bytes += searched?.body.length ?? 0;
-            spent.bytes += searched?.body.length ?? 0;
-            searched = requestOf.get(newest);
+          if (newest < last.first) {
+            bytes += last.size;
+            spent.bytes += last.size;
             requests += 1;
             if (requests % requestsPerTurn === 0 || bytes > bytesPerTurn) {
               bytes = 0;
               await nextTurn();
             }
           }
-          // Retention may have removed it since.
+          // Retention may have removed or shortened it since the last turn.
+          const searched = requestOf.get(newest);
+          last = { first: searched?.first ?? newest, size: searched?.body.length ?? 0 };
           if (searched === undefined) {
             at += 1;
             continue;

@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import { follow } from "../engine/profiles/follow.ts";
 import type { DestinationId, MessageRowId } from "../domain/ids.ts";
 import {
+  batchRequest as request,
   expectConsistent,
   openTestStore,
   passOver,
-  request,
   startOfTime,
   type TestStore,
 } from "./store.fixture.ts";
@@ -55,14 +55,9 @@ test("a batch gives back the bytes of its rejected messages, and what is left st
   expect(properties()).toEqual(events);
   expect(bytesIn(one)).toBeLessThan(25_000);
   const body = one.db.prepare("SELECT CAST(body AS TEXT) FROM requests WHERE id = 1").pluck().get();
-  expect(JSON.parse(body as string)).toMatchObject([
-    {},
-    null,
-    { type: "track" },
-    1,
-    null,
-    { é: 1 },
-  ]);
+  expect(JSON.parse(body as string)).toMatchObject({
+    batch: [{}, null, { type: "track" }, 1, null, { é: 1 }],
+  });
   const [claimed] = one.store.claim(1 as DestinationId, startOfTime, 10);
   expect(Buffer.from(claimed!.payload).toString()).toBe(track(long));
   expectConsistent(one.db);
@@ -83,6 +78,36 @@ test("rejected messages do not keep the bytes of accepted ones that came with th
     [5, track(long), []],
   ]);
   expectConsistent(one.db);
+});
+
+test("a batch whose rejected messages go one at a time gives back their bytes too", () => {
+  const one = openTestStore();
+  const text = `{"bad":"${"x".repeat(4_900)}"}`;
+  const rejected = Array.from({ length: 100 }, () => ({ rejection, text }));
+  one.store.commit([request([...rejected, { text: track(long) }])]);
+  const before = kept(one) as [number][];
+  const quota = one.store.rejectedBytes();
+  for (let n = 0; n < 100; n += 1) {
+    one.store.commit([request([{ rejection, text }])]);
+    one.store.removeRejected(quota, 2500);
+  }
+  const bytes = one.db.prepare("SELECT length(body) FROM requests WHERE id = 1").pluck();
+  expect(bytes.get()).toBeLessThan(20_000);
+  expect((kept(one) as [number][]).filter(([id]) => id <= 101)).toEqual(
+    before.filter(([id]) => id === 101),
+  );
+  expectConsistent(one.db);
+});
+
+test("what is over the limit of a batch is given back as one message", () => {
+  const one = openTestStore();
+  const { messages, ...rest } = request([{ text: "{}" }, { rejection, text: bad }, { text: bad }]);
+  const [accepted, first] = messages as [(typeof messages)[0], (typeof messages)[0]];
+  const surplus = { ...first, size: 2 * bad.length + 1 };
+  one.store.commit([{ ...rest, messages: [accepted, surplus] }, request([{}])]);
+  expect(one.store.removeRejected(0, 10)).toBe(1);
+  const body = one.db.prepare("SELECT CAST(body AS TEXT) FROM requests WHERE id = 1").pluck();
+  expect(body.get()).toBe('{"batch":[{},null]}');
 });
 
 test("what is rejected beside accepted messages displaces none of those", () => {

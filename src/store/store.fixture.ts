@@ -131,6 +131,17 @@ export function request(
   };
 }
 
+/** With the messages in the member `batch`, as in all stored requests that have several. */
+export function batchRequest(...given: Parameters<typeof request>): IncomingRequest {
+  const { body, messages, ...rest } = request(...given);
+  const start = '{"batch":';
+  return {
+    ...rest,
+    body: Buffer.from(`${start}${Buffer.from(body).toString()}}`),
+    messages: messages.map((each) => ({ ...each, offset: each.offset + start.length })),
+  };
+}
+
 function message(
   { to = [], mappedTo = [], notTo = [], text = "{}", failure, ...draft }: MessageDraft,
   offset: number,

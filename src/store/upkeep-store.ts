@@ -15,15 +15,20 @@ import {
   type MappedRequests,
 } from "./mapped-requests.ts";
 import type { MessageKind } from "./message-facts.ts";
-import { shrinkingRequests, type Gone } from "./partial-requests.ts";
+import { shrinkingRequests } from "./partial-requests.ts";
 import type { Postings } from "./postings.ts";
 import type { RequestBodies } from "./request-bodies.ts";
 import type { Transactions, Db } from "./transactions.ts";
 
-type Old = MessageKind & Gone & { id: number; request_id: number };
+type Old = MessageKind & {
+  id: number;
+  request_id: number;
+  offset: number;
+  quotaBytes: number | null;
+};
 
 const oldColumns =
-  "id, request_id, offset, size, source_id AS sourceId, type, state, quota_bytes AS quotaBytes";
+  "id, request_id, offset, source_id AS sourceId, type, state, quota_bytes AS quotaBytes";
 
 const deleteType = typeCode("delete");
 const movingStates: ReadonlySet<number> = new Set(

@@ -313,3 +313,20 @@ test("a source of a document is not that of an audience with its name", async ({
   const [connected] = (await app.call("destinations.list", {})).items;
   expect(connected?.sourceIds).toEqual([source?.id]);
 });
+
+test("of two webhooks of one URL, the one behind a fault stays behind it wherever a document lists it", async ({
+  start,
+}) => {
+  const app = await start.app();
+  const url = "http://127.0.0.1:9/mine";
+  const { id, webhooks } = await app.destination([
+    { url, headers: { "X-Nth": "first" } },
+    { url, headers: { "X-Nth": "second" } },
+  ]);
+  await app.call("destinations.putFault", { id, webhookId: webhooks[0]?.id ?? "", status: 503 });
+  const before = await app.call("destinations.get", { id });
+  const document = await app.call("configuration.export", {});
+  for (const destination of document.destinations ?? []) destination.webhooks.reverse();
+  await app.call("configuration.import", document);
+  expect((await app.call("destinations.get", { id })).webhooks).toEqual(before.webhooks.reverse());
+});

@@ -1,5 +1,6 @@
 /** Stories: scenarios with captions, played beside the user's own pipeline, the same every time. */
 
+import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,6 +13,7 @@ import type { StoryAnswer } from "../../src/contract/stories.ts";
 import { isProblem } from "../../src/domain/problem.ts";
 import { createStories } from "../../src/scenarios/story/stories.ts";
 import { typedCalls, type ScenarioPipeline } from "../../src/scenarios/run/pipeline.ts";
+import { lastingPort } from "../support/free-ports.ts";
 
 const directory = fileURLToPath(new URL("../../resources/scenarios/", import.meta.url));
 const stories = readdirSync(directory).filter((file) => file.startsWith("story-"));
@@ -401,4 +403,17 @@ test("what has no captions, an unknown file, a fifth story and a scene beyond th
       body: { code: "too_many_stories" },
     });
   });
+});
+
+test("a pipeline in memory that finds a port taken leaves none of its others open", async () => {
+  const other = createServer().listen(0, "127.0.0.1");
+  onTestFinished(() => void other.close());
+  await once(other, "listening");
+  const { port: endpoints } = other.address() as AddressInfo;
+  const ingest = await lastingPort();
+  const ports = { ingest, endpoints, endpointsTls: 0 };
+  await expect(startInMemory({ startAt: 0, ports, version: "0.0.0" })).rejects.toThrow(PortTaken);
+  const again = createServer().listen(ingest, "127.0.0.1");
+  onTestFinished(() => void again.close());
+  await once(again, "listening");
 });

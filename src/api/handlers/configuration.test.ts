@@ -218,6 +218,23 @@ test.each([
   },
 );
 
+test("two entries that mean one source, or one test endpoint, are refused", async () => {
+  const sources = [{ name: "Web" }, { name: "Shop", writeKey: "k" }];
+  const endpoints = [
+    { name: "Other", path: "flaky", steps: [] },
+    { name: "Flaky", steps: [] },
+  ];
+  await ask("sources.create", { name: "Web", writeKey: "k" });
+  await ask("endpoints.create", { name: "Flaky", path: "flaky", steps: [] });
+  for (const [list, entries] of Object.entries({ sources, endpoints })) {
+    const message = `${list}[1]: it is the same as ${list}[0]. Leave one of them out.`;
+    expect(await importing({ [list]: entries })).toEqual({
+      status: 400,
+      body: { code: "invalid", message },
+    });
+  }
+});
+
 test("each thing is found again by its write key, path, name or key, and keeps its id", async () => {
   const document = {
     retryProfiles: [{ name: "quick", windowMs: 60_000 }],

@@ -7,13 +7,8 @@ import {
   withoutCredentials,
 } from "../../domain/credentials.ts";
 import { invalid, isProblem, type Problem } from "../../domain/problem.ts";
-import type { Destination, MappingDraft, SourcePlan } from "../../domain/configuration.ts";
-import type {
-  Configuration,
-  DestinationDraft,
-  Pipeline,
-  SourceDraft,
-} from "../../engine/pipeline.ts";
+import type { SourcePlan } from "../../domain/configuration.ts";
+import type { Pipeline, SourceDraft } from "../../engine/pipeline.ts";
 import { preparePlan, rulesOf } from "../../engine/plans/plans.ts";
 import { nextTurn } from "../../engine/real-time.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
@@ -23,6 +18,7 @@ import {
   exportComputations,
   keyOf,
 } from "./configuration-computations.ts";
+import { destinationEntries, sourceNamed } from "./configuration-destinations.ts";
 import { completeProfile } from "./setup.ts";
 import { withOwnPorts, withoutOwnPorts } from "./own-ports.ts";
 
@@ -309,15 +305,30 @@ function profileEntries(
   });
 }
 
+/** By different members, such as name and write key, two entries may mean one thing. */
+function repeatedEntry(
+  list: string,
+  meant: readonly ({ id: number } | undefined)[],
+  index: number,
+): Problem | null {
+  const id = meant[index]?.id;
+  const first = id === undefined ? index : meant.findIndex((each) => each?.id === id);
+  return first === index
+    ? null
+    : invalid(`it is the same as ${list}[${first}]. Leave one of them out.`);
+}
+
 function sourceEntries(
   { configuration }: Pipeline,
   { sources = [] }: ConfigurationDocument,
 ): Entry[] {
+  const meant = sources.map(({ name, writeKey }) =>
+    writeKey === undefined
+      ? sourceNamed(configuration, name)
+      : configuration.sourceByWriteKey(writeKey),
+  );
   return sources.map((draft, index) => {
-    const existing =
-      draft.writeKey === undefined
-        ? sourceNamed(configuration, draft.name)
-        : configuration.sourceByWriteKey(draft.writeKey);
+    const existing = meant[index];
     const { faults, ...others } = draft as SourceDraft;
     // Faults that are given start to count again.
     const isKept = faults === undefined || isEqual(faults, existing?.faults ?? null);
@@ -325,6 +336,7 @@ function sourceEntries(
       what: `sources[${index}]`,
       exists: existing !== undefined,
       apply: async () =>
+        repeatedEntry("sources", meant, index) ??
         (await preparePlan(others.plan)) ??
         (existing === undefined
           ? configuration.createSource(draft as SourceDraft)
@@ -338,10 +350,11 @@ function endpointEntries(
   { endpoints: drafts = [] }: ConfigurationDocument,
 ): Entry[] {
   const all = endpoints.list();
+  const meant = drafts.map(({ name, path }) =>
+    all.find((endpoint) => (path === undefined ? endpoint.name === name : endpoint.path === path)),
+  );
   return drafts.map((draft, index) => {
-    const existing = all.find((endpoint) =>
-      draft.path === undefined ? endpoint.name === draft.name : endpoint.path === draft.path,
-    );
+    const existing = meant[index];
     // The URLs of receivers have their credentials left out like those of webhooks.
     const there = existing?.steps ?? [];
     const steps = draft.steps.map((step, place) =>
@@ -357,109 +370,10 @@ function endpointEntries(
       exists: existing !== undefined,
       missing: missing.map((value) => `${draft.name}: ${value}`),
       apply: () =>
-        existing === undefined ? endpoints.create(known) : endpoints.update(existing.id, changes),
+        repeatedEntry("endpoints", meant, index) ??
+        (existing === undefined ? endpoints.create(known) : endpoints.update(existing.id, changes)),
     };
   });
-}
-
-function urlWithKnown(url: string, known: readonly string[]): { url: string; missing: string[] } {
-  const { one, missing } = withKnown(
-    { url },
-    known.map((each) => ({ url: each })),
-  );
-  return { url: one.url, missing };
-}
-
-function destinationEntries(
-  { configuration, endpoints, faults }: Pipeline,
-  { destinations = [] }: ConfigurationDocument,
-  endpointsUrl: string,
-): Entry[] {
-  const all = endpoints.list();
-  const inFront = new Map(all.map((endpoint) => [endpoint.inFrontOf?.webhookId, endpoint]));
-  const pathOfEndpoint = (reference: string): string | undefined =>
-    all.find(({ name, path }) => reference === path || reference === name)?.path;
-  return destinations.map(({ sources, sharedSecret, webhooks, mappings, ...draft }, index) => {
-    const unknown = webhooks.find(
-      ({ endpoint }) => endpoint !== undefined && pathOfEndpoint(endpoint) === undefined,
-    );
-    const existing = configuration
-      .destinations()
-      .find((destination) => destination.name === draft.name);
-    const endpointAt = (path: string | undefined) =>
-      endpoints.list().find((endpoint) => endpoint.path === path);
-    const there = existing?.webhooks ?? [];
-    const free = [...there];
-    const merged = webhooks.map(({ endpoint, url = "", headers = {}, behind }) => {
-      // The address of an endpoint is another one in another installation.
-      const here = endpoint === undefined ? url : `${endpointsUrl}/${pathOfEndpoint(endpoint)}`;
-      const place = free.findIndex((one) => {
-        const fault = inFront.get(one.id);
-        if (behind !== undefined && fault !== undefined) return fault.path === behind.endpoint;
-        const own = fault?.inFrontOf?.url ?? one.url;
-        return [own, urlWithoutCredentials(own)].includes(behind?.url ?? here);
-      });
-      const [known] = place < 0 ? [] : free.splice(place, 1);
-      if (known === undefined) return withKnown({ url: here, headers }, there);
-      const isLinked = behind !== undefined || inFront.has(known.id);
-      return withKnown({ url: isLinked ? known.url : here, headers }, [known, ...there]);
-    });
-    const mapped = mappings?.map((mapping) => mappingWithKnown(mapping, existing?.mappings ?? []));
-    const missing = [...merged, ...(mapped ?? [])].flatMap((one) =>
-      one.missing.map((value) => `${draft.name}: ${value}`),
-    );
-    const apply = () => {
-      if (unknown !== undefined)
-        return invalid(`no test endpoint has the name or path ${unknown.endpoint}.`);
-      const sourceIds: DestinationDraft["sourceIds"] = [];
-      for (const reference of sources) {
-        const source = findSource(configuration, reference);
-        if (source === undefined)
-          return invalid(`no source has the write key or name ${reference}.`);
-        sourceIds.push(source.id);
-      }
-      // Audiences say by themselves where they go.
-      for (const id of existing?.sourceIds ?? [])
-        if (configuration.source(id)?.kind === "audience") sourceIds.push(id);
-      const complete: DestinationDraft = {
-        ...draft,
-        sourceIds,
-        webhooks: merged.map(({ one }) => one),
-        ...(mapped === undefined ? {} : { mappings: mapped.map(({ one }) => one) }),
-      };
-      if (sharedSecret !== undefined)
-        complete.sharedSecret = sharedSecret === "" ? null : sharedSecret;
-      const applied =
-        existing === undefined
-          ? configuration.createDestination(complete)
-          : configuration.updateDestination(existing.id, complete);
-      return isProblem(applied) ? applied : linkAll(applied);
-    };
-    const linkAll = (destination: Destination) => {
-      for (const [place, { behind }] of webhooks.entries()) {
-        const webhook = destination.webhooks[place];
-        const endpoint = endpointAt(behind?.endpoint);
-        if (behind === undefined || webhook === undefined) continue;
-        if (endpoint === undefined)
-          return invalid(`there is no test endpoint at the path ${behind.endpoint}.`);
-        const { url } = urlWithKnown(behind.url, [
-          endpoint.inFrontOf?.url ?? "",
-          webhook.url,
-          ...endpoint.steps.flatMap(({ to }) => to ?? []),
-        ]);
-        faults.link(endpoint.id, { destinationId: destination.id, webhookId: webhook.id, url });
-      }
-      return destination;
-    };
-    return { what: `destinations[${index}]`, exists: existing !== undefined, missing, apply };
-  });
-}
-
-function mappingWithKnown(draft: MappingDraft, known: readonly MappingDraft[]) {
-  return withKnown(
-    draft,
-    known.filter(({ name }) => name === draft.name),
-  );
 }
 
 function clientEntries(
@@ -480,15 +394,4 @@ function clientEntries(
         existing === undefined ? clients.create(known) : clients.update(existing.id, known),
     };
   });
-}
-
-function findSource(configuration: Configuration, reference: string) {
-  return configuration.sourceByWriteKey(reference) ?? sourceNamed(configuration, reference);
-}
-
-/** Those of audiences are not in a document. */
-function sourceNamed(configuration: Configuration, name: string) {
-  return configuration
-    .sources()
-    .find((source) => source.name === name && source.kind !== "audience");
 }

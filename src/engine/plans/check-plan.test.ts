@@ -276,14 +276,27 @@ test("members that the plan does not name are recorded or dropped, those that fi
   expect(dropped.message.members).toEqual({ properties: { total: 1, x_a: 2 } });
   const traits = message("identify", null, { traits: { other: 1 }, properties: { more: 1 } });
   expect(violated(plan("record"), traits)).toEqual(["traits.other is not in the plan"]);
-  for (const keyword of ["$ref", "allOf", "anyOf", "oneOf", "if"]) {
-    const value = keyword === "$ref" ? "#/definitions/a" : keyword === "if" ? {} : [{}];
-    const part = { [keyword]: value };
+  const draft = "https://json-schema.org/draft";
+  const parts: JsonObject[] = [
+    { $ref: "#/definitions/a" },
+    ...["allOf", "anyOf", "oneOf"].map((keyword) => ({ [keyword]: [{}] })),
+    { if: {} },
+    { dependencies: { total: {} } },
+    { $schema: `${draft}/2019-09/schema`, dependentSchemas: { total: {} } },
+    { $schema: `${draft}/2020-12/schema`, $dynamicRef: "#/definitions/a" },
+  ];
+  for (const { $schema = null, ...part } of parts)
     for (const place of [part, { properties: { properties: part } }]) {
-      const schema = { ...place, definitions: { a: {} } };
+      const schema = { $schema, ...place, definitions: { a: {} } };
       const open = planOf([["track", "Bought", schema]], { unplannedProperties: "drop" } as never);
-      expect(violated(open, bought(properties)), keyword).toEqual([]);
+      expect(violated(open, bought(properties)), JSON.stringify(part)).toEqual([]);
     }
+  // These name no members, neither in the rule nor in its member.
+  const without: JsonObject[] = [{ allOf: null, if: null }, { dependencies: { total: ["x_a"] } }];
+  for (const nothing of without) {
+    const named = { ...nothing, properties: { properties: { ...nothing, ...member } } };
+    const closed = planOf([["track", "Bought", named]], { unplannedProperties: "record" });
+    expect(violated(closed, bought(properties)), JSON.stringify(nothing)).toEqual(names);
   }
   const none = message("track", "Bought", { properties: "text" });
   expect(violated(plan("record"), none)).toEqual([]);

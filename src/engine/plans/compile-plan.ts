@@ -194,7 +194,7 @@ export function compileRule(rule: PlanRule): CompiledRule | string {
     return {
       ...rule,
       size,
-      planned: plannedBy(rule),
+      planned: plannedBy(rule.type, schema),
       first: compiled,
       all: () =>
         (complete ??= createCompiler(draft, schema, { allErrors: true, verbose: true }).compile(
@@ -230,6 +230,8 @@ function cleaned(schema: JsonObject): JsonObject {
         return value && limit !== undefined ? [[keyword, limit]] : [];
       }
     if (values.has(keyword)) return [[keyword, value]];
+    // Without anchors it is one; Ajv takes it for the schema that it stands in.
+    if (keyword === "$dynamicRef" && value !== null) return [["$ref", value]];
     if (value === null || (keyword === "nullable" && !isNullable(schema))) return [];
     if (membersByName.has(keyword) && isObject(value))
       return [
@@ -248,11 +250,14 @@ function below(value: Json): Json {
   return isObject(value) ? cleaned(value) : value;
 }
 
-/** Other schemas may name members of it. */
-const isOpen = (schema: JsonObject): boolean =>
-  ["$ref", "allOf", "anyOf", "oneOf", "if"].some((keyword) => keyword in schema);
+const namesOthers = ["$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"];
 
-function plannedBy({ type, schema }: PlanRule): Planned {
+/** Other schemas may name members of it. Dependencies are schemas or lists of names. */
+const isOpen = (schema: JsonObject): boolean =>
+  namesOthers.some((keyword) => keyword in schema) ||
+  Object.values(schema["dependencies"] ?? {}).some(isObject);
+
+function plannedBy(type: PlanRule["type"], schema: JsonObject): Planned {
   if (isOpen(schema)) return null;
   const members = isObject(schema["properties"]) ? schema["properties"] : {};
   const member = members[type === "identify" || type === "group" ? "traits" : "properties"] ?? {};

@@ -233,7 +233,7 @@ test("the first workspace is a source, an endpoint that answers, and a destinati
 });
 
 test("a source that was deleted is created and connected again, and the destination keeps its others", () => {
-  const { workspaces, configuration } = startWorkspaces();
+  const { workspaces, configuration, made } = startWorkspaces();
   const idsOf = (opened: object) => opened as { sourceId: SourceId; destinationId: DestinationId };
   const { sourceId, destinationId } = idsOf(workspaces.first());
   const other = configuration.createSource({ name: "Other" }) as { id: SourceId };
@@ -242,6 +242,23 @@ test("a source that was deleted is created and connected again, and the destinat
   const again = idsOf(workspaces.first());
   const [connected] = configuration.destinationsOf(again.sourceId);
   expect(connected).toMatchObject({ id: destinationId, sourceIds: [other.id, again.sourceId] });
+  // Through a fault in front of the endpoint too.
+  const url = "http://127.0.0.1:9/fault";
+  made.push({ url, inFrontOf: { url: made[0]?.url } } as never);
+  configuration.updateDestination(destinationId, { webhooks: [{ url, headers: {} }] });
+  configuration.deleteSource(again.sourceId);
+  const third = idsOf(workspaces.first());
+  expect(configuration.destinationsOf(third.sourceId)).toMatchObject([{ id: destinationId }]);
+});
+
+test("the demo connects nothing to a destination of the user that has the name of one of its own", async () => {
+  const { workspaces, configuration } = startWorkspaces();
+  const billing = configuration.createDestination({
+    ...{ name: "Billing", sourceIds: [] },
+    webhooks: [{ url: "http://127.0.0.1:9/mine", headers: {} }],
+  });
+  await workspaces.demo();
+  expect(configuration.destinations()[0]).toEqual(billing);
 });
 
 const no = problem(409, "list_full", "no room");

@@ -287,9 +287,19 @@ function createSetup({
         webhooks: [{ url, headers: {} }],
         sharedSecret: randomBytes(12).toString("hex"),
       });
-    // A source that was deleted has been created again.
-    return missing.length === 0 ? known : configuration.updateDestination(known.id, { sourceIds });
+    // A source that was deleted has been created again. The user may have one of that name.
+    return missing.length > 0 && leadsTo(url, known)
+      ? configuration.updateDestination(known.id, { sourceIds })
+      : known;
   }
+
+  /** There may be a fault in front of the endpoint. */
+  const leadsTo = (url: string, { webhooks }: Destination): boolean =>
+    webhooks.some(
+      (webhook) =>
+        webhook.url === url ||
+        endpoints.list().some((one) => one.url === webhook.url && one.inFrontOf?.url === url),
+    );
 
   const setup = {
     source: ({ name, kind }: ShopSource): Source | Problem =>

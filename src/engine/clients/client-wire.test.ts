@@ -12,7 +12,7 @@ import { startEndpoints, testAuthority } from "../../../test/support/running-end
 import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
 import { Activity, Holds } from "../clock/activity.ts";
 import { createTrust } from "../deliver/dial.ts";
-import { nextTurn } from "../real-time.ts";
+import { monotonic, nextTurn } from "../real-time.ts";
 import { createWire, type WireOptions } from "./client-wire.ts";
 
 afterEach(() => void vi.useRealTimers());
@@ -69,7 +69,7 @@ async function startServer(
 }
 
 test("a request is work until its end, which says how long it took in real time, once", async () => {
-  const clock = createSteppedClock();
+  const clock = { ...createSteppedClock(), monotonic };
   const { wire, activity, client } = startWire({ clock });
   const { port } = await startServer();
   expect(wire.end()).toBeNull();

@@ -211,7 +211,9 @@ describe("retry all", () => {
     await app.sendMany(10);
     await app.settle();
     await app.call("destinations.update", { id: first, enabled: false });
-    const { id: second } = await app.destination([busy.url]);
+    // 450 at once can take longer than five seconds on a busy machine.
+    await app.call("retryProfiles.create", { name: "patient", timeoutMs: 60_000 });
+    const { id: second } = await app.destination([busy.url], { retryProfile: "patient" });
     await app.sendMany(450);
     await app.settle();
     await app.call("destinations.update", { id: first, enabled: true });

@@ -4,7 +4,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, expect, test } from "vitest";
 import { root } from "./build.ts";
-import { freePorts } from "../../test/support/free-ports.ts";
+import { freePorts, lastingPorts } from "../../test/support/free-ports.ts";
 
 const groups: number[] = [];
 afterEach(() => {
@@ -61,7 +61,7 @@ test.skipIf(process.platform === "win32")(
       "--",
       "--data",
       ":memory:",
-      ...freePorts,
+      ...(await lastingPorts()),
       "--json",
     );
     await expect.poll(() => said.output).toContain("\n");

@@ -1,6 +1,7 @@
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { lastingPort } from "../../test/support/free-ports.ts";
 import { askEffects, countEffects, stableEffects } from "./effects.ts";
 
 describe("effects are counted in", () => {
@@ -188,10 +189,7 @@ describe("asks", () => {
   });
 
   test("a URL where nobody listens", async () => {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const { port } = server.address() as AddressInfo;
-    await new Promise((resolve) => server.close(resolve));
+    const port = await lastingPort();
     await expect(askEffects({ url: `http://127.0.0.1:${port}/` })).rejects.toThrow(
       "cannot be asked for effects: connect ECONNREFUSED",
     );

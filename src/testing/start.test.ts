@@ -1,6 +1,6 @@
-import { createServer, type AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test } from "vitest";
+import { lastingPort } from "../../test/support/free-ports.ts";
 import { runFile, ExpectationFailed, start, type Hookyard, type Setup } from "./start.ts";
 
 let started: Hookyard[] = [];
@@ -169,10 +169,7 @@ describe("hookyard/testing", () => {
   });
 
   test("does not start when the receiver does not listen", async () => {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const { port } = server.address() as AddressInfo;
-    await new Promise((resolve) => server.close(resolve));
+    const port = await lastingPort();
     const destinations = { D: { webhooks: [{ url: `http://127.0.0.1:${port}/` }] } };
     await expect(start({ destinations })).rejects.toThrow(
       `Nothing listens at 127.0.0.1:${port}. Start the receiver first`,

@@ -1,19 +1,9 @@
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { describe, expect, test as base } from "vitest";
+import { lastingPort } from "../support/free-ports.ts";
 import { outcomeOf, starting } from "../support/running-app.ts";
 import type { Attempt, RunningApp } from "../support/running-app.ts";
 
 const test = base.extend("start", starting);
-
-/** A port on which nothing listens any more. */
-async function closedPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** One message to one webhook on a paused clock: what its only attempt was. */
 async function attemptAt(app: RunningApp, url: string): Promise<Attempt> {
@@ -66,7 +56,7 @@ describe("a connection error", () => {
 
   test("is what a refused connection is, and not one byte counts as sent", async ({ start }) => {
     const app = await start.app({ clock: "paused" });
-    const attempt = await attemptAt(app, `http://127.0.0.1:${await closedPort()}/`);
+    const attempt = await attemptAt(app, `http://127.0.0.1:${await lastingPort()}/`);
     expect(attempt).toMatchObject({
       outcome: "connection_error",
       retryable: true,

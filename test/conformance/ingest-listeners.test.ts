@@ -152,7 +152,7 @@ test("a client without TLS at the port for TLS is listed", async () => {
 test.skipIf(!hasIpv6)(
   "[::1] has the same ports, and the faults and limits of the port",
   async () => {
-    const app = await startWith({ ingestTls: 0 });
+    const app = await startWith({ ingest: await lastingPort(), ingestTls: 0 });
     expect(app.log).toEqual([]);
     const init = { method: "POST", headers: { Authorization: basic(writeKey) }, body: track };
     expect(await fetch(`http://[::1]:${app.port}/v1/track`, init)).toMatchObject({ status: 200 });

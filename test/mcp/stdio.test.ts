@@ -10,6 +10,7 @@ import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { test as base, describe, expect } from "vitest";
+import { lastingPort } from "../support/free-ports.ts";
 import { answerElsewhere, serveLines } from "../../src/headless/mcp-stdio.ts";
 import type { Reply } from "../../src/mcp/protocol.ts";
 import { hookyard } from "../command-line/command-line.ts";
@@ -355,11 +356,7 @@ test("a running Hookyard is looked for once, and a request whose caller leaves h
 });
 
 test("a Hookyard that does not answer is looked for once more, and then the request fails", async () => {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
+  const port = await lastingPort();
   let looked = 0;
   const { answer } = answerElsewhere(async () => {
     looked += 1;

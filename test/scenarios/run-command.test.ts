@@ -5,13 +5,12 @@
 
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { parse } from "yaml";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { lastingPort } from "../support/free-ports.ts";
 import type { ScenarioReport } from "../../src/contract/scenarios.ts";
 import { shareApi } from "../../src/share/share-file.ts";
 import { readXml, wrongWithJunit } from "./junit-schema.ts";
@@ -253,7 +252,7 @@ ${[request, request, request].join("\n")}
   });
 
   test("finds a receiver that was not started, before anything is sent", async () => {
-    const port = await unusedPort();
+    const port = await lastingPort();
     const url = `http://127.0.0.1:${port}/hook`;
     await write({
       "f.yaml": `name: F\ndestinations:\n  D:\n    webhooks:\n      - url: ${url}\nsteps:\n  - send: { type: identify, userId: u }\n`,
@@ -314,14 +313,6 @@ ${[request, request, request].join("\n")}
     expect(await kept.ended).toMatchObject({ code: 0 });
   });
 });
-
-async function unusedPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 describe("in GitHub Actions", () => {
   const inActions = (summary: string): Record<string, string> => ({

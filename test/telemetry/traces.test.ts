@@ -4,6 +4,7 @@ import { createHash, createHmac } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { JsonTraceSerializer } from "@opentelemetry/otlp-transformer";
 import { test as base, describe, expect } from "vitest";
+import { lastingPort } from "../support/free-ports.ts";
 import { collectorOf } from "../../src/engine/traces/collector.ts";
 import { isProblem } from "../../src/domain/problem.ts";
 import { starting, type RunningApp } from "../support/running-app.ts";
@@ -295,9 +296,11 @@ describe("a collector that", () => {
     ["resets", (response) => response.destroy(), /does not accept spans/],
     ["never answers", () => undefined, /no answer in time/],
   ])("%s does not hold up the pipeline", async ([, answer, sentence], { start }) => {
-    const collector = await start.receiver(answer ?? 200);
-    if (answer === null) await collector.stop();
-    const app = await start.app({ traces: collector.url });
+    const traces =
+      answer === null
+        ? `http://127.0.0.1:${await lastingPort()}/`
+        : (await start.receiver(answer)).url;
+    const app = await start.app({ traces });
     expect(await deliver(app, await start.receiver())).toBe("delivered");
     await app.stop();
     expect(app.logged).toEqual([

@@ -3,6 +3,7 @@
 import dns, { type LookupAddress, type LookupOptions } from "node:dns";
 import { syncBuiltinESMExports } from "node:module";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { lastingPort } from "../../../test/support/free-ports.ts";
 import { answering, hasIpv6, ok, post, sender, stopAll } from "../../../test/support/sending.ts";
 import { nextTurn } from "../real-time.ts";
 
@@ -107,9 +108,7 @@ test("a deadline during the look-up says so, and the answer that comes later doe
 });
 
 test("after the look-up, a connection that is refused failed while connecting", async () => {
-  const there = await answering(ok);
-  await there.stop();
-  const exchange = post(sender(), `http://shop.test:${there.port}/`);
+  const exchange = post(sender(), `http://shop.test:${await lastingPort()}/`);
   const [, , answer] = await question();
   answer(null, [{ address: "127.0.0.1", family: 4 }]);
   expect(await exchange.done).toMatchObject({ error: { code: "ECONNREFUSED" } });

@@ -289,10 +289,9 @@ describe("an exchange without a whole answer", () => {
   });
 
   test("a refused connection is a connection error with nothing sent", async () => {
-    const there = await answering(ok);
-    await there.stop();
+    const port = await lastingPort();
     for (const host of ["127.0.0.1", "localhost"]) {
-      const exchange = post(sender(), `http://${host}:${there.port}/`);
+      const exchange = post(sender(), `http://${host}:${port}/`);
       const result = await exchange.done;
       expect(result).toMatchObject({
         outcome: "connection_error",
@@ -300,7 +299,7 @@ describe("an exchange without a whole answer", () => {
         requestHead: "",
         response: null,
       });
-      expect(result.error?.message).toContain(`Nothing listens at ${host}:${there.port}`);
+      expect(result.error?.message).toContain(`Nothing listens at ${host}:${port}`);
       expect(exchange.phases).toEqual([]);
     }
   });

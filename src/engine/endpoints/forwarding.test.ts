@@ -2,6 +2,7 @@ import { createServer as createSecureServer } from "node:https";
 import { Agent, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { lastingPort } from "../../../test/support/free-ports.ts";
 import { askWithNode } from "../../../test/support/foreign-clients.ts";
 import { behind, receiver, recordOf } from "../../../test/support/forwarding.ts";
 import { certificate, startRawReceiver } from "../../../test/support/raw-receiver.ts";
@@ -203,7 +204,7 @@ describe("a forward", () => {
       { outcome: "tls_error", requestHead: "", response: null },
     ]);
     await new Promise((resolve) => secure.close(resolve));
-    const gone = await behind(`http://127.0.0.1:${port}/`, {});
+    const gone = await behind(`http://127.0.0.1:${await lastingPort()}/`, {});
     expect(await askWithNode(gone.at)).toMatchObject({
       status: 502,
       body: expect.stringContaining("Nothing listens at 127.0.0.1"),

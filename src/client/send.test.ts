@@ -1,6 +1,7 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { Agent } from "node:https";
 import { gzipSync } from "node:zlib";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { lastingPort } from "../../test/support/free-ports.ts";
 import { answering, closed, receiver, stopAll } from "../../test/support/sending.ts";
 import { createSender } from "./send.ts";
@@ -56,10 +57,16 @@ test("what the status says counts, also when the body is cut short or never ends
   expect(await senderTo(cut.port).send(Buffer.from("{}")).done).toMatchObject({
     answer: { status: 200, body: "half" },
   });
-  const endless = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf";
-  expect(await outcomeOf(endless, { timeoutMs: 50 })).toMatchObject({
-    answer: { status: 200, body: "half" },
-  });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const begun = Promise.withResolvers<void>();
+  const atHead = (): void => void setImmediate(begun.resolve);
+  subscribe("http.client.response.finish", atHead);
+  onTestFinished(() => void unsubscribe("http.client.response.finish", atHead));
+  const endless = outcomeOf("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf");
+  await begun.promise;
+  vi.advanceTimersByTime(5000);
+  expect(await endless).toMatchObject({ answer: { status: 200, body: "half" } });
 });
 
 test("no answer is an error that says why", async () => {

@@ -10,7 +10,7 @@ import { get as getHttps } from "node:https";
 import { isNativeError } from "node:util/types";
 import { urlWithoutCredentials } from "../domain/credentials.ts";
 import { isDeeperThan, isObject, type Json } from "../domain/json.ts";
-import { lookupWithLoopback } from "../engine/deliver/dial.ts";
+import { withLoopback } from "../engine/deliver/dial.ts";
 import { monotonic, nextTurn, startTimer } from "../engine/real-time.ts";
 
 export type EffectsSource = { url: string } | { command: string };
@@ -186,7 +186,7 @@ async function askUrl(url: string): Promise<string> {
 function requestOf(url: string, shown: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const get = url.startsWith("https:") ? getHttps : getHttp;
-    const request = get(url, { agent: false, lookup: lookupWithLoopback }, resolve);
+    const request = get(url, { agent: false, ...withLoopback(new URL(url).hostname) }, resolve);
     const deadline = startTimer(answerMs, () =>
       request.destroy(new Error(`no complete answer within ${answerMs / 1000} s`)),
     );

@@ -5,6 +5,7 @@
 
 import { spawn } from "node:child_process";
 import { connect } from "node:net";
+import { withLoopback } from "../engine/deliver/dial.ts";
 import { monotonic } from "../engine/real-time.ts";
 import { pause } from "./wire.ts";
 
@@ -68,7 +69,7 @@ function addressOf(url: string): string {
 export function isListening(url: string): Promise<boolean> {
   const { host, port } = hostOf(url);
   return new Promise((resolve) => {
-    const socket = connect({ host: host.endsWith(".localhost") ? "localhost" : host, port });
+    const socket = connect({ host, port, ...withLoopback(host) });
     const end = (is: boolean): void => {
       socket.destroy();
       resolve(is);

@@ -57,13 +57,24 @@ describe("the clock after a restart", () => {
   });
 });
 
+/** What a machine shows after a sleep, or when somebody has set its clock. */
+async function setWall<Result>(byMs: number, run: () => Promise<Result>): Promise<Result> {
+  const wall = Date.now;
+  const spy = vi.spyOn(Date, "now").mockImplementation(() => wall() + byMs);
+  return run().finally(() => spy.mockRestore());
+}
+
+/** A start ten minutes after the stop. Nothing is due between the two, however long a stop takes. */
+async function restartLater(start: Start, before: RunningApp, data: string): Promise<RunningApp> {
+  await before.call("clock.set", { mode: "real" });
+  await before.stop();
+  return setWall(600_000, () => start.app({ data, clock: "paused" }));
+}
+
 const seen = ({ attempts, transitions }: Delivery): string =>
   [...attempts.map(outcomeOf), transitions.at(-1)?.reason].join(", ");
 
-/**
- * Thirty waiting deliveries whose times pass while nothing runs: at speed 600 a restart is ten
- * minutes. Answers after the start.
- */
+/** Thirty waiting deliveries whose times pass while nothing runs. Answers after the start. */
 async function overdue(
   start: Start,
 ): Promise<{ app: RunningApp; deliveries: () => Promise<Delivery[]> }> {
@@ -74,11 +85,9 @@ async function overdue(
   await before.sendMany(30);
   await before.settle();
   expect((await before.call("deliveries.list", { state: "waiting" })).total).toBe(30);
-  await before.call("clock.set", { mode: "faster", speed: 600 });
-  await before.stop();
 
   receiver.answer = 200;
-  const app = await start.app({ data, clock: "paused" });
+  const app = await restartLater(start, before, data);
   await app.settle();
   const { items } = await app.call("messages.list", { limit: 500 });
   return { app, deliveries: () => Promise.all(items.map(({ id }) => app.delivery(id))) };
@@ -115,16 +124,14 @@ describe("deliveries that are overdue after a restart", () => {
     const data = await start.directory();
     const receiver = await start.receiver(503);
     const before = await start.app({ data, clock: "paused" });
-    // A window shorter than the ten minutes of a restart at speed 600.
+    // A window shorter than the ten minutes until the start.
     await before.call("retryProfiles.create", { name: "short", windowMs: 60_000 });
     await before.destination([receiver.url], { retryProfile: "short" });
     const id = await before.send();
     await before.settle();
     expect(await before.delivery(id)).toMatchObject({ state: "waiting" });
-    await before.call("clock.set", { mode: "faster", speed: 600 });
-    await before.stop();
 
-    const app = await start.app({ data, clock: "paused" });
+    const app = await restartLater(start, before, data);
     await app.advance({ to: "idle" });
     expect(await app.delivery(id)).toMatchObject({
       state: "expired",
@@ -136,13 +143,6 @@ describe("deliveries that are overdue after a restart", () => {
 });
 
 describe("the wall clock", () => {
-  /** What a machine shows after a sleep, or when somebody has set its clock. */
-  async function setWall(byMs: number, run: () => Promise<void>): Promise<void> {
-    const wall = Date.now;
-    const spy = vi.spyOn(Date, "now").mockImplementation(() => wall() + byMs);
-    await run().finally(() => spy.mockRestore());
-  }
-
   test("goes on after a sleep: what was due meanwhile runs once each, spread out", async ({
     start,
   }) => {

@@ -3,7 +3,7 @@
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { expect, test as base } from "vitest";
+import { expect, onTestFinished, test as base, vi } from "vitest";
 import { dataFileName } from "../../src/store/open.ts";
 import { starting, until } from "../support/running-app.ts";
 
@@ -12,6 +12,8 @@ const test = base.extend("start", starting);
 test("the rates are those of real time: messages that came in and attempts that went out, on a paused clock too", async ({
   start,
 }) => {
+  const still = vi.spyOn(performance, "now").mockReturnValue(performance.now());
+  onTestFinished(() => still.mockRestore());
   const app = await start.app({ clock: "paused" });
   const [first, second] = [await start.receiver(200), await start.receiver(200)];
   await app.destination([first.url, second.url]);

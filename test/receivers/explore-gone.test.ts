@@ -88,7 +88,7 @@ explore:
   vary: { duplicates: 0, together: 0, lostAnswers: 0, restarts: 0 }
 `);
   if ("problems" in exploration) throw new Error(JSON.stringify(exploration.problems));
-  return explore({ exploration, secret: null, seed: 1, runs: 100, minutes: 2 });
+  return explore({ exploration, secret: null, seed: 1, runs: 100, minutes: 1440 });
 }
 
 function scenarioFor({ exploration, finding }: Explored): string {

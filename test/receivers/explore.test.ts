@@ -96,7 +96,7 @@ async function search(
   { seed = 1, runs = 1000 } = {},
 ): Promise<{ explored: Explored; scenario: string }> {
   const exploration = read(text);
-  const explored = await explore({ exploration, secret, seed, runs, minutes: 2 });
+  const explored = await explore({ exploration, secret, seed, runs, minutes: 1440 });
   const { finding } = explored;
   if (finding === null) return { explored, scenario: "" };
   const { schedule, number, violations } = finding;
@@ -380,7 +380,7 @@ test.concurrent("effects without tokens of messages are compared with those of t
     secret: null,
     seed: 1,
     runs: 100,
-    minutes: 1,
+    minutes: 1440,
   });
   expect(found.notes).toEqual([
     expect.stringMatching(/^The effects show users but no message tokens/),
@@ -392,7 +392,7 @@ test.concurrent("effects without tokens of messages are compared with those of t
     secret: null,
     seed: 1,
     runs: 100,
-    minutes: 1,
+    minutes: 1440,
   });
   expect(right).toMatchObject({ schedules: 100, finding: null, unsteady: [] });
 });
@@ -437,7 +437,7 @@ test.concurrent("a restart while the receiver works for a sender that has hung u
   const searchIn = async (origin: string, runs: number): Promise<Explored> => {
     const receiver = `{ url: ${origin}/, effects: ${origin}/rows, restart: { url: ${origin}/restart } }`;
     const text = `name: Rows\nexplore:\n  receiver: ${receiver}\n  messages: [{ type: page, name: A }, { type: track, event: B }]\n  vary: { together: 0, duplicates: 0 }\n`;
-    return explore({ exploration: read(text), secret: null, seed: 1, runs, minutes: 1 });
+    return explore({ exploration: read(text), secret: null, seed: 1, runs, minutes: 1440 });
   };
   const { finding } = await searchIn(await startForgetful(atEnd, false), 200);
   expect(finding).toMatchObject({ violations: [{ kind: "never" }] });
@@ -491,7 +491,7 @@ explore:
     secret: null,
     seed: 1,
     runs: 40,
-    minutes: 1,
+    minutes: 1440,
   });
   expect(found).toMatchObject({ finding: null, unsteady: [] });
 });

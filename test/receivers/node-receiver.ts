@@ -3,7 +3,6 @@
 import { createHmac } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { setTimeout as wait } from "node:timers/promises";
 import {
   cut,
   isSigned,
@@ -13,6 +12,7 @@ import {
   type Message,
   parseMessage,
   readBody,
+  wait,
 } from "./node-server.ts";
 
 type Options = {

@@ -3,7 +3,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 
 export type Message = {
   type: string;
@@ -18,6 +18,13 @@ export type Message = {
 };
 
 export const knownTypes = ["identify", "track", "page", "screen", "group", "alias", "delete"];
+
+/** What arrived at a socket while the process stood still has been read by then. */
+export async function wait(ms: number): Promise<void> {
+  await setTimeout(ms);
+  await setImmediate();
+  await setImmediate();
+}
 
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];

@@ -6,7 +6,6 @@
 
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { setTimeout as wait } from "node:timers/promises";
 import {
   cut,
   isSigned,
@@ -16,6 +15,7 @@ import {
   type Message,
   parseMessage,
   readBody,
+  wait,
 } from "./node-server.ts";
 
 type Options = {

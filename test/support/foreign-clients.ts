@@ -11,7 +11,13 @@ export type Seen =
   | { status: number; headers: Record<string, string>; body: string }
   | { failed: string };
 
-type AskOptions = { body?: string; method?: string; ca?: string; timeoutMs?: number };
+type AskOptions = {
+  body?: string;
+  method?: string;
+  ca?: string;
+  /** It does not wait any longer then. */
+  givesUp?: Promise<unknown>;
+};
 
 /**
  * Node's own client; `failed` is the error's code. Names below localhost resolve to loopback, as
@@ -19,7 +25,7 @@ type AskOptions = { body?: string; method?: string; ca?: string; timeoutMs?: num
  */
 export function askWithNode(
   url: string,
-  { body = "{}", method = "POST", ca, timeoutMs }: AskOptions = {},
+  { body = "{}", method = "POST", ca, givesUp }: AskOptions = {},
 ): Promise<Seen> {
   return new Promise((resolve) => {
     const fail = (error: NodeJS.ErrnoException): void =>
@@ -42,10 +48,9 @@ export function askWithNode(
         });
       });
     });
-    if (timeoutMs !== undefined)
-      request.setTimeout(timeoutMs, () =>
-        request.destroy(Object.assign(new Error(), { code: "CLIENT_TIMEOUT" })),
-      );
+    void givesUp?.then(() =>
+      request.destroy(Object.assign(new Error(), { code: "CLIENT_TIMEOUT" })),
+    );
     request.on("error", fail);
     request.end(body);
   });
@@ -71,11 +76,13 @@ const toLoopback: Lookup = (_host, options, done) => {
 /** `failed` is the error's code; undici names a parser's error by its class. */
 export async function askWithUndici(
   url: string,
-  { body = "{}", timeoutMs = 0 }: AskOptions = {},
+  { body = "{}", givesUp }: AskOptions = {},
 ): Promise<Seen> {
   const dispatcher = new Agent();
-  const signal = timeoutMs === 0 ? undefined : AbortSignal.timeout(timeoutMs);
+  const waiting = new AbortController();
+  void givesUp?.then(() => waiting.abort());
   try {
+    const { signal } = waiting;
     const answer = await undiciRequest(url, { method: "POST", body, dispatcher, signal });
     const headers = Object.fromEntries(
       Object.entries(answer.headers).map(([name, value]) => [name, String(value)]),

@@ -10,7 +10,7 @@ import type { Socket } from "node:net";
 import type { Outcome } from "../../domain/states.ts";
 import type { Activity, Work, Holdable, Holds } from "../clock/activity.ts";
 import type { Clock, ClockTimer } from "../clock/clock.ts";
-import { lookupWithLoopback, type Trust } from "../deliver/dial.ts";
+import { withLoopback, type Trust } from "../deliver/dial.ts";
 import { startTimer, type RealTimer } from "../real-time.ts";
 
 /** As in the library. */
@@ -96,7 +96,7 @@ export function createWire({ clock, activity, holds, trust }: WireOptions): Wire
   return {
     agent(endpoint) {
       const secure = endpoint.protocol === "https:";
-      const options = { keepAlive: true, maxSockets: 1, lookup: lookupWithLoopback };
+      const options = { keepAlive: true, maxSockets: 1, ...withLoopback(endpoint.hostname) };
       const agent = secure
         ? new HttpsAgent({ ...options, secureContext: trust.secureContext() })
         : new HttpAgent(options);

@@ -195,10 +195,17 @@ function isLoopback(host: string): boolean {
 }
 
 /**
- * For requests of Node's own client: `localhost` and the names below it are loopback, whatever the
- * machine's resolver returns.
+ * For connections of Node's own client: `localhost` and the names below it are loopback, whatever
+ * the machine's resolver returns.
  */
-export const lookupWithLoopback: LookupFunction = (host, options, answer) => {
+export const withLoopback = (host: string): LoopbackOptions =>
+  isLoopback(host)
+    ? { lookup: lookupWithLoopback, autoSelectFamilyAttemptTimeout: loopbackAttemptMs }
+    : {};
+
+type LoopbackOptions = { lookup?: LookupFunction; autoSelectFamilyAttemptTimeout?: number };
+
+const lookupWithLoopback: LookupFunction = (host, options, answer) => {
   if (!isLoopback(host)) lookup(host, options, answer);
   else if (options.all === true) answer(null, loopback);
   else answer(null, "127.0.0.1", 4);

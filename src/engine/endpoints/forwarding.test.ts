@@ -253,8 +253,10 @@ describe("a loss", () => {
     "of the %s as a timeout: nothing, until the sender gives up",
     async (lose) => {
       const { url, bodies } = await receiver();
-      const { at, clock } = await behind(url, { lose, loseAs: "timeout" });
-      expect(await askWithNode(at, { body: track, timeoutMs: 200 })).toEqual({
+      const { at, clock, whenReceived } = await behind(url, { lose, loseAs: "timeout" });
+      const givesUp =
+        lose === "answer" ? until(() => bodies().length === 1) : whenReceived(1).then(nextTurn);
+      expect(await askWithNode(at, { body: track, givesUp })).toEqual({
         failed: "CLIENT_TIMEOUT",
       });
       expect(bodies()).toEqual(lose === "answer" ? [track] : []);
@@ -304,8 +306,8 @@ describe("a delay", () => {
 
   test("outlives a sender that has given up", async () => {
     const { url, bodies } = await receiver();
-    const { at, clock } = await behind(url, { delayMs: 8_000 });
-    expect(await askWithNode(at, { body: track, timeoutMs: 200 })).toEqual({
+    const { at, clock, whenReceived } = await behind(url, { delayMs: 8_000 });
+    expect(await askWithNode(at, { body: track, givesUp: whenReceived(1) })).toEqual({
       failed: "CLIENT_TIMEOUT",
     });
     clock.advanceBy(8_000);

@@ -117,32 +117,32 @@ const cases: Case[] = [
 ];
 
 describe.each(cases)("$name, as clients see it", ({ step, node, undici, curlExit, status }) => {
-  // Only the hang needs it, and only the client's patience ends that.
-  const timeoutMs = step.do === "hang" ? 250 : undefined;
+  // Only the client ends a hang.
+  const asking = step.do === "hang" ? (heard: Promise<void>) => ({ givesUp: heard }) : () => ({});
   const recorded = { did: step.do, step: 0, status, method: "POST" };
 
   test("Node over HTTP", async () => {
-    const { endpoints, create } = await startEndpoints();
+    const { endpoints, create, whenReceived } = await startEndpoints();
     const { id, url } = create({ steps: [step] });
-    expect(await askWithNode(url, { timeoutMs })).toMatchObject(node);
+    expect(await askWithNode(url, asking(whenReceived(1)))).toMatchObject(node);
     expect(endpoints.received(id, 10, null)).toMatchObject({
       items: [{ ...recorded, tls: false }],
     });
   });
 
   test("Node over HTTPS", async () => {
-    const { endpoints, create, tlsUrl } = await startEndpoints();
+    const { endpoints, create, whenReceived, tlsUrl } = await startEndpoints();
     const { id, path } = create({ steps: [step] });
     const url = `${tlsUrl.replace("self-signed.", "valid.")}/${path}`;
-    expect(await askWithNode(url, { timeoutMs, ca: testAuthority.authorityPem() })).toMatchObject(
-      node,
-    );
+    const options = { ...asking(whenReceived(1)), ca: testAuthority.authorityPem() };
+    expect(await askWithNode(url, options)).toMatchObject(node);
     expect(endpoints.received(id, 10, null)).toMatchObject({ items: [{ ...recorded, tls: true }] });
   });
 
   test("undici", async () => {
-    const { create } = await startEndpoints();
-    expect(await askWithUndici(create({ steps: [step] }).url, { timeoutMs })).toMatchObject(undici);
+    const { create, whenReceived } = await startEndpoints();
+    const { url } = create({ steps: [step] });
+    expect(await askWithUndici(url, asking(whenReceived(1)))).toMatchObject(undici);
   });
 
   test.skipIf(!hasCurl)("curl", async () => {

@@ -8,7 +8,7 @@
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { urlWithoutCredentials } from "../../domain/credentials.ts";
-import { lookupWithLoopback } from "../deliver/dial.ts";
+import { withLoopback } from "../deliver/dial.ts";
 import {
   monotonic,
   startIdleTimer,
@@ -73,7 +73,8 @@ export type Post = (
 const postWithNode: Post = (url, { headers, body, signal }) =>
   new Promise((resolve, reject) => {
     const request = url.startsWith("https:") ? requestHttps : requestHttp;
-    const options = { method: "POST", agent: false, lookup: lookupWithLoopback, headers, signal };
+    const connecting = withLoopback(new URL(url).hostname);
+    const options = { method: "POST", agent: false, ...connecting, headers, signal };
     request(url, options, resolve).on("error", reject).end(body);
   });
 

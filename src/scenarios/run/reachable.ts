@@ -5,6 +5,7 @@
  */
 
 import { connect } from "node:net";
+import { withLoopback } from "../../engine/deliver/dial.ts";
 import { isUrl, stepsOf, type FileEndpoint, type FileWebhook } from "../file/setup-schema.ts";
 import type { FileProblem, Path } from "../file/yaml-places.ts";
 import type { ReadScenario } from "../file/scenario-schema.ts";
@@ -58,13 +59,11 @@ export async function findUnreachable({ scenario, file }: ReadScenario): Promise
 }
 
 function whyUnreachable({ hostname, port, protocol }: URL): Promise<string | null> {
-  const bare = hostname.replace(/^\[(.*)\]$/, "$1");
-  // Everywhere in Hookyard, such names are this machine.
-  const host = bare.endsWith(".localhost") ? "localhost" : bare;
+  const host = hostname.replace(/^\[(.*)\]$/, "$1");
   const number = port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
   const place = `${hostname}:${number}`;
   return new Promise((resolve) => {
-    const socket = connect({ host, port: number });
+    const socket = connect({ host, port: number, ...withLoopback(host) });
     const end = (reason: string | null): void => {
       socket.destroy();
       resolve(reason);

@@ -2,8 +2,7 @@
 
 import { useEffect, useState } from "react";
 import type { AnswerOf } from "../../contract/contract.ts";
-import { useToast } from "../kit/copy.tsx";
-import { errorOf } from "../kit/use-action.ts";
+import { orToast } from "../kit/copy.tsx";
 import { call } from "../transport/transport.ts";
 import { readAgain, useFeed, useLive } from "./live-data.ts";
 
@@ -64,21 +63,9 @@ export function useNow(): number | null {
   return clock === undefined ? null : nowOf(clock);
 }
 
-/**
- * Runs a command of the clock. A toast shows an error, because the clock bar has no room for a
- * sentence.
- */
-async function command(run: () => Promise<unknown>): Promise<void> {
-  try {
-    await run();
-  } catch (error) {
-    useToast.getState().showError(errorOf(error).message);
-  }
-}
-
 export function setClock(mode: ClockAnswer["mode"], speed?: number): Promise<void> {
   if (mode !== "paused") lastRunning = speed === undefined ? { mode } : { mode, speed };
-  return command(() =>
+  return orToast(() =>
     call("clock.set", speed === undefined ? { mode } : { mode, speed: speed as 10 | 60 | 600 }),
   );
 }
@@ -90,9 +77,9 @@ export function pauseOrRun(): Promise<void> {
 }
 
 export const stepClock = (): Promise<void> =>
-  command(() => call("clock.advance", { to: "next-due" }));
+  orToast(() => call("clock.advance", { to: "next-due" }));
 export const advanceClock = (byMs: number): Promise<void> =>
-  command(() => call("clock.advance", { byMs }));
+  orToast(() => call("clock.advance", { byMs }));
 
 const minuteMs = 60_000;
 
@@ -107,6 +94,6 @@ export const advanceDurations = [
 export type AdvanceDuration = (typeof advanceDurations)[number];
 
 /** Whoever asked for it. */
-export const cancelAdvance = (): Promise<void> => command(() => call("clock.cancelAdvance", {}));
+export const cancelAdvance = (): Promise<void> => orToast(() => call("clock.cancelAdvance", {}));
 export const advanceToIdle = (): Promise<void> =>
-  command(() => call("clock.advance", { to: "idle" }));
+  orToast(() => call("clock.advance", { to: "idle" }));

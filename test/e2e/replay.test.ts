@@ -76,11 +76,39 @@ describe("a message", () => {
     expect(attempts[0]).toMatchObject({ leftOut: true, response: { body: "" } });
     expect(attempts.at(-1)).toMatchObject({ leftOut: false });
 
-    const { page } = await open(`/live/${id}/attempts/${attempts[0]?.id}`);
+    const guarded = await open(`/live/${id}/attempts/${attempts[0]?.id}`);
+    const { page } = guarded;
     const attempt = attemptPage(page);
     await attempt.response.getByText("Content-Length: 65000").waitFor();
     await attempt.pane.getByText("65,000 body bytes", { exact: true }).waitFor();
     await attempt.request.getByText("xxxxxxxx").first().waitFor();
+
+    // What is copied has them too, or it says why not.
+    inspector.answer("messages.get", async (answered) => {
+      const { status, body } = await answered();
+      const { deliveries: whole, ...rest } = body as typeof message;
+      return {
+        status,
+        body: { ...rest, deliveries: whole.map((each) => ({ ...each, payload: "" })) },
+      };
+    });
+    const payloads = inspector.hold("deliveries.get");
+    await page.evaluate(`location.hash = "#/live/${id}"`);
+    const { copy, menuItem } = detailsPage(page);
+    await expect.poll(() => payloads.inputs).toHaveLength(1);
+    await copy.click();
+    await menuItem("payload").click();
+    payloads.release();
+    const { toast } = framePage(page);
+    await toast.filter({ hasText: "Copied the payload" }).waitFor();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toContain("xxxxxxxx");
+
+    guarded.expect(/status of 503/);
+    const refusal = { code: "unavailable", message: "The data file is gone." };
+    inspector.answer("deliveries.attempt", async () => ({ status: 503, body: refusal }));
+    await copy.click();
+    await menuItem("HAR of the attempts").click();
+    await toast.filter({ hasText: refusal.message }).waitFor();
   });
 
   test("that waits is cancelled, and can be retried after that", async ({ open, inspector }) => {

@@ -32,6 +32,19 @@ describe("a message", () => {
     await expect.poll(() => live.count()).toBe(2);
     await details.trace.getByRole("link", { name: "open", exact: true }).click();
     await details.pane.getByText("first-of-all").first().waitFor();
+
+    const replays = inspector.hold("messages.replay");
+    await details.replay.click();
+    await expect.poll(() => replays.inputs).toHaveLength(1);
+    await framePage(page).viewLink("Sources").click();
+    await page.waitForURL(/#\/sources/);
+    replays.release();
+    const newest = async () => (await inspector.call("messages.list", {})).items[0]?.messageId;
+    await expect.poll(newest).not.toBe(items[0]?.messageId);
+    await framePage(page)
+      .toast.filter({ hasText: `Replayed as ${await newest()}` })
+      .waitFor();
+    expect(page.url()).toContain("#/sources");
   });
 
   test("is retried now with r, which opens a new window when the last one is over", async ({

@@ -92,6 +92,16 @@ describe("the clock bar", () => {
     await page.locator("[data-clock=paused]").waitFor();
     await page.keyboard.press("Space");
     await page.locator("[data-clock=real]").waitFor();
+
+    // The second press before the first is answered.
+    const held = inspector.hold("clock.set");
+    await page.keyboard.press("Space");
+    await page.keyboard.press("Space");
+    await expect.poll(() => held.inputs).toHaveLength(1);
+    held.release();
+    await expect.poll(() => held.inputs).toEqual([{ mode: "paused" }, { mode: "real" }]);
+    await expect.poll(async () => (await inspector.call("clock.get", {})).mode).toBe("real");
+    await page.locator("[data-clock=real]").waitFor();
   });
 
   test("shows how far an advance has come that takes longer than a moment, with a way to cancel it", async ({

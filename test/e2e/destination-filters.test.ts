@@ -124,6 +124,15 @@ describe("filters of a destination", () => {
     await expect.poll(saved).toMatchObject([{ name: "Carts", enabled: true }]);
     await page.getByRole("alert").filter({ hasText: "A filter needs a name." }).waitFor();
     await expect.poll(() => name.inputValue()).toBe(" ");
+
+    await filters.action("Carts").selectOption("sample");
+    const share = page.getByRole("textbox", { name: "Share of Carts" });
+    await share.fill("");
+    await share.press("Enter");
+    await page.getByRole("alert").filter({ hasText: "Enter a number from 0 to 100." }).waitFor();
+    await share.fill("25");
+    await share.press("Enter");
+    await expect.poll(saved).toMatchObject([{ name: "Carts", share: 0.25 }]);
   });
 
   test("keep a refused text when another is removed, and when that comes back", async ({

@@ -32,6 +32,19 @@ describe("a message", () => {
     await expect.poll(() => live.count()).toBe(2);
     await details.trace.getByRole("link", { name: "open", exact: true }).click();
     await details.pane.getByText("first-of-all").first().waitFor();
+
+    const replays = inspector.hold("messages.replay");
+    await details.replay.click();
+    await expect.poll(() => replays.inputs).toHaveLength(1);
+    await framePage(page).viewLink("Sources").click();
+    await page.waitForURL(/#\/sources/);
+    replays.release();
+    const newest = async () => (await inspector.call("messages.list", {})).items[0]?.messageId;
+    await expect.poll(newest).not.toBe(items[0]?.messageId);
+    await framePage(page)
+      .toast.filter({ hasText: `Replayed as ${await newest()}` })
+      .waitFor();
+    expect(page.url()).toContain("#/sources");
   });
 
   test("is retried now with r, which opens a new window when the last one is over", async ({
@@ -76,11 +89,39 @@ describe("a message", () => {
     expect(attempts[0]).toMatchObject({ leftOut: true, response: { body: "" } });
     expect(attempts.at(-1)).toMatchObject({ leftOut: false });
 
-    const { page } = await open(`/live/${id}/attempts/${attempts[0]?.id}`);
+    const guarded = await open(`/live/${id}/attempts/${attempts[0]?.id}`);
+    const { page } = guarded;
     const attempt = attemptPage(page);
     await attempt.response.getByText("Content-Length: 65000").waitFor();
     await attempt.pane.getByText("65,000 body bytes", { exact: true }).waitFor();
     await attempt.request.getByText("xxxxxxxx").first().waitFor();
+
+    // What is copied has them too, or it says why not.
+    inspector.answer("messages.get", async (answered) => {
+      const { status, body } = await answered();
+      const { deliveries: whole, ...rest } = body as typeof message;
+      return {
+        status,
+        body: { ...rest, deliveries: whole.map((each) => ({ ...each, payload: "" })) },
+      };
+    });
+    const payloads = inspector.hold("deliveries.get");
+    await page.evaluate(`location.hash = "#/live/${id}"`);
+    const { copy, menuItem } = detailsPage(page);
+    await expect.poll(() => payloads.inputs).toHaveLength(1);
+    await copy.click();
+    await menuItem("payload").click();
+    payloads.release();
+    const { toast } = framePage(page);
+    await toast.filter({ hasText: "Copied the payload" }).waitFor();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toContain("xxxxxxxx");
+
+    guarded.expect(/status of 503/);
+    const refusal = { code: "unavailable", message: "The data file is gone." };
+    inspector.answer("deliveries.attempt", async () => ({ status: 503, body: refusal }));
+    await copy.click();
+    await menuItem("HAR of the attempts").click();
+    await toast.filter({ hasText: refusal.message }).waitFor();
   });
 
   test("that waits is cancelled, and can be retried after that", async ({ open, inspector }) => {

@@ -71,6 +71,35 @@ describe("the retry timeline", () => {
     await details.mark(/^Round 2: success 200/).waitFor();
   });
 
+  test("keeps a chosen retry window for its delivery, and shows the newest of another", async ({
+    open,
+    inspector,
+  }) => {
+    const { source, endpoint } = await inspector.shop({ steps: [{ do: "answer", status: 410 }] });
+    await inspector.call("destinations.create", {
+      name: "Archive",
+      sourceIds: [source.id],
+      webhooks: [{ url: endpoint.url }],
+    });
+    await inspector.call("clock.set", { mode: "paused" });
+    await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
+    await inspector.call("pipeline.settle", {});
+    const id = (await inspector.call("messages.list", {})).items[0]?.id ?? "";
+    for (const delivery of (await inspector.call("messages.get", { id })).deliveries)
+      await inspector.call("deliveries.retry", { id: delivery.id });
+    await inspector.call("pipeline.settle", {});
+    const { page } = await open(`/live/${id}`);
+    const { pane, deliveries, mark } = detailsPage(page);
+    const window = pane.getByRole("combobox", { name: "Retry window" });
+    await mark(/^Round 2:/).waitFor();
+    await window.selectOption("0");
+    await mark(/^Round 1:/).waitFor();
+    await deliveries.getByRole("button", { name: "Archive" }).click();
+    await mark(/^Round 2:/).waitFor();
+    await deliveries.getByRole("button", { name: "Billing" }).click();
+    await mark(/^Round 1:/).waitFor();
+  });
+
   test("draws the deliveries of a message over one axis, and opens an attempt of each", async ({
     open,
     inspector,

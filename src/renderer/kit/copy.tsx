@@ -4,7 +4,7 @@ import { useEffect } from "react";
 import { create } from "zustand";
 import { Button, IconButton } from "./controls.tsx";
 import { Icon } from "./icon.tsx";
-import { useReturns } from "./use-action.ts";
+import { errorOf, useReturns } from "./use-action.ts";
 import { noConnection } from "../transport/call-error.ts";
 
 /** Long enough to be read, short enough not to be in the way; longer with something to press. */
@@ -41,6 +41,15 @@ export const useToast = create<ToastStore>()((set) => ({
   },
   hide: () => set({ text: null }),
 }));
+
+/** What has no room for a sentence says in a toast why it failed. */
+export async function orToast(run: () => Promise<unknown>): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    useToast.getState().showError(errorOf(error).message);
+  }
+}
 
 export async function copyText(text: string, what: string): Promise<void> {
   try {

@@ -1,18 +1,28 @@
 /** The pipeline's clock in the page: the API's last answer, advanced by the time since then. */
 
 import { useEffect, useState } from "react";
-import type { AnswerOf } from "../../contract/contract.ts";
-import { useToast } from "../kit/copy.tsx";
-import { errorOf } from "../kit/use-action.ts";
+import type { AnswerOf, InputOf } from "../../contract/contract.ts";
+import { orToast } from "../kit/copy.tsx";
 import { call } from "../transport/transport.ts";
 import { readAgain, useFeed, useLive } from "./live-data.ts";
+import { saveQueue } from "./save-queue.ts";
 
 type ClockAnswer = AnswerOf<"clock.get">;
 export type AdvanceAnswer = ClockAnswer["advance"];
 
+type Mode = Pick<ClockAnswer, "mode"> & { speed?: number };
+
+const modeOf = ({ mode, speed }: ClockAnswer): Mode =>
+  mode === "faster" ? { mode, speed } : { mode };
+
+/** A second press builds on the first, though the clock does not say yet what that one has set. */
+const useMode = saveQueue<Mode>({ mode: "real" }, async (mode) =>
+  modeOf(await call("clock.set", mode as InputOf<"clock.set">)),
+);
+
 let lastAnswer: ClockAnswer | undefined;
 /** Set here or elsewhere. */
-let lastRunning: { mode: "real" | "faster"; speed?: number } = { mode: "real" };
+let lastRunning: Mode = { mode: "real" };
 let receivedAt = 0;
 /** How far the machine's time is from the page's own clock, which stands still while it sleeps. */
 let apartMs = 0;
@@ -25,8 +35,10 @@ export function useClock(): ClockAnswer | undefined {
   const { answer } = useLive("clock.get", {});
   if (answer !== lastAnswer) {
     lastAnswer = answer;
-    if (answer?.mode === "real") lastRunning = { mode: "real" };
-    if (answer?.mode === "faster") lastRunning = { mode: "faster", speed: answer.speed };
+    if (answer !== undefined) {
+      useMode.getState().arrived(modeOf(answer));
+      if (answer.mode !== "paused") lastRunning = modeOf(answer);
+    }
     receivedAt = window.performance.now();
     apartMs = apartNow();
   }
@@ -64,35 +76,23 @@ export function useNow(): number | null {
   return clock === undefined ? null : nowOf(clock);
 }
 
-/**
- * Runs a command of the clock. A toast shows an error, because the clock bar has no room for a
- * sentence.
- */
-async function command(run: () => Promise<unknown>): Promise<void> {
-  try {
-    await run();
-  } catch (error) {
-    useToast.getState().showError(errorOf(error).message);
-  }
-}
-
 export function setClock(mode: ClockAnswer["mode"], speed?: number): Promise<void> {
-  if (mode !== "paused") lastRunning = speed === undefined ? { mode } : { mode, speed };
-  return command(() =>
-    call("clock.set", speed === undefined ? { mode } : { mode, speed: speed as 10 | 60 | 600 }),
-  );
+  const next: Mode = speed === undefined ? { mode } : { mode, speed };
+  if (mode !== "paused") lastRunning = next;
+  return orToast(() => useMode.getState().put(() => next));
 }
 
 /** Space, as in a video player. */
 export function pauseOrRun(): Promise<void> {
-  if (lastAnswer?.mode === "paused") return setClock(lastRunning.mode, lastRunning.speed);
+  const now = useMode.getState().pending?.value ?? lastAnswer;
+  if (now?.mode === "paused") return setClock(lastRunning.mode, lastRunning.speed);
   return setClock("paused");
 }
 
 export const stepClock = (): Promise<void> =>
-  command(() => call("clock.advance", { to: "next-due" }));
+  orToast(() => call("clock.advance", { to: "next-due" }));
 export const advanceClock = (byMs: number): Promise<void> =>
-  command(() => call("clock.advance", { byMs }));
+  orToast(() => call("clock.advance", { byMs }));
 
 const minuteMs = 60_000;
 
@@ -107,6 +107,6 @@ export const advanceDurations = [
 export type AdvanceDuration = (typeof advanceDurations)[number];
 
 /** Whoever asked for it. */
-export const cancelAdvance = (): Promise<void> => command(() => call("clock.cancelAdvance", {}));
+export const cancelAdvance = (): Promise<void> => orToast(() => call("clock.cancelAdvance", {}));
 export const advanceToIdle = (): Promise<void> =>
-  command(() => call("clock.advance", { to: "idle" }));
+  orToast(() => call("clock.advance", { to: "idle" }));

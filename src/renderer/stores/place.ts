@@ -25,7 +25,7 @@ const views = [
 ] as const;
 export type View = (typeof views)[number];
 
-type Place = {
+export type Place = {
   view: View;
   /** What is open, as the view spells it: an id, or an id and what is open in it. */ path: string[];
   query: Record<string, string>;

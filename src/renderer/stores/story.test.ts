@@ -2,18 +2,23 @@ import { afterAll, expect, test, vi } from "vitest";
 import type { StoryAnswer } from "../../contract/stories.ts";
 import { useToast } from "../kit/copy.tsx";
 import { CallError } from "../transport/call-error.ts";
-import { setTransport } from "../transport/transport.ts";
+import { call, pipelineFor, setTransport, type Transport } from "../transport/transport.ts";
 
 vi.stubGlobal(
   "window",
   Object.assign(new EventTarget(), {
     location: { hash: "" },
+    history: { pushState: () => undefined },
     setTimeout: () => 0,
     clearTimeout: () => undefined,
     requestAnimationFrame: () => 0,
   }),
 );
-const { useStory } = await import("./story.ts");
+const shown: Record<string, string> = {};
+vi.stubGlobal("document", { documentElement: { dataset: shown } });
+const { openStory, useStory } = await import("./story.ts");
+const { usePlace } = await import("./place.ts");
+const { usePresenter } = await import("./presenter.ts");
 afterAll(() => vi.unstubAllGlobals());
 
 const storyOf = (id: string): StoryAnswer => ({
@@ -45,4 +50,80 @@ test.each([
   await vi.waitFor(() => expect(useStory.getState().isMoving).toBe(false));
   expect(useStory.getState().story).toEqual(after);
   expect(useToast.getState().text).toBe(said);
+});
+
+const refused = new CallError({
+  status: 503,
+  code: "unavailable",
+  message: "The data file is gone.",
+});
+
+/** Calls without an answer here are refused. */
+function answering(answers: Record<string, () => unknown>): string[] {
+  const calls: string[] = [];
+  const answer = async (name: string): Promise<unknown> => {
+    calls.push(name);
+    const answerOf = answers[name];
+    if (answerOf === undefined) throw refused;
+    return answerOf();
+  };
+  setTransport({ call: answer as Transport["call"], watch: () => () => undefined });
+  return calls;
+}
+
+const aToken = async (): Promise<unknown> => call("settings.get", {});
+const lists = { "sources.list": () => ({ items: [] }), "unknownKeys.list": () => ({ items: [] }) };
+
+test("presenter mode that cannot be entered says why, and hides nothing", async () => {
+  useToast.getState().hide();
+  const settings = { token: "t0ken-of-eve" };
+  answering({ "settings.get": () => settings });
+  usePresenter.getState().toggle();
+  await expect.poll(() => useToast.getState().text).toBe(refused.message);
+  expect(usePresenter.getState().isOn).toBe(false);
+  expect(await aToken()).toEqual(settings);
+
+  answering({ ...lists, "settings.get": () => settings });
+  usePresenter.getState().toggle();
+  await expect.poll(() => usePresenter.getState().isOn).toBe(true);
+  expect(await aToken()).not.toEqual(settings);
+
+  // What is hidden stays hidden.
+  answering({ "settings.get": () => settings });
+  await expect(usePresenter.getState().set(true)).rejects.toThrow(refused.message);
+  expect(await aToken()).not.toEqual(settings);
+  usePresenter.getState().toggle();
+  expect(usePresenter.getState().isOn).toBe(false);
+});
+
+test("a second press leaves presenter mode before it is entered", async () => {
+  const listed = Promise.withResolvers<{ items: never[] }>();
+  answering({
+    ...lists,
+    "sources.list": () => listed.promise,
+    "settings.get": () => ({ token: "t0ken-of-eve" }),
+  });
+  const entering = usePresenter.getState().set(true);
+  usePresenter.getState().toggle();
+  listed.resolve({ items: [] });
+  await entering;
+  expect(usePresenter.getState().isOn).toBe(false);
+  expect(shown).toEqual({});
+  expect(await aToken()).toEqual({ token: "t0ken-of-eve" });
+});
+
+test("a story whose secrets cannot be read ends, and the page shows its own pipeline again", async () => {
+  useToast.getState().hide();
+  useStory.setState({ story: null });
+  usePlace.getState().go({ view: "retries" });
+  const calls = answering({
+    "stories.open": () => storyOf("story_1"),
+    "stories.close": () => ({}),
+  });
+  await openStory({ file: "story-demo.yaml" });
+  expect(useToast.getState().text).toBe(refused.message);
+  expect(useStory.getState()).toMatchObject({ story: null, isOpening: false });
+  expect(pipelineFor("events")).toBeNull();
+  expect(usePlace.getState().view).toBe("retries");
+  await expect.poll(() => calls).toContain("stories.close");
 });

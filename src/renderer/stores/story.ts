@@ -6,7 +6,7 @@
 
 import { create } from "zustand";
 import type { StoryAnswer } from "../../contract/stories.ts";
-import { useToast } from "../kit/copy.tsx";
+import { orToast, useToast } from "../kit/copy.tsx";
 import { errorOf } from "../kit/use-action.ts";
 import { call, showPipeline, whenAnswered } from "../transport/transport.ts";
 import { setDraftsAside } from "./drafts.ts";
@@ -129,7 +129,7 @@ export const useStory = create<StoryStore>()((set, get) => {
       showPipeline(null);
       useToast.getState().hide();
       drafts();
-      void usePresenter.getState().set(wasPresenting);
+      void orToast(() => usePresenter.getState().set(wasPresenting));
       usePlace.getState().go(from);
     };
     const kept: Kept = { id: story.id, from, wasPresenting };
@@ -137,7 +137,13 @@ export const useStory = create<StoryStore>()((set, get) => {
     showPipeline(story.id);
     // Its Undo is of the other pipeline.
     useToast.getState().hide();
-    await usePresenter.getState().set(true);
+    try {
+      await usePresenter.getState().set(true);
+    } catch (error) {
+      comeBack();
+      end(story);
+      throw error;
+    }
     set({ isPlaying: false, speed: 1 });
     show(story);
   }
@@ -214,9 +220,5 @@ export const useStory = create<StoryStore>()((set, get) => {
 export async function openStory(
   what: { file: string } | { text: string; file: string },
 ): Promise<void> {
-  try {
-    await useStory.getState().open(what);
-  } catch (error) {
-    useToast.getState().showError(errorOf(error).message);
-  }
+  await orToast(() => useStory.getState().open(what));
 }

@@ -14,6 +14,7 @@ export function detailsPage(page: Page) {
     deliveries: pane.getByRole("list", { name: "Deliveries" }).getByRole("listitem"),
     retryNow: pane.getByRole("button", { name: "Retry now" }).first(),
     cancel: pane.getByRole("button", { name: "Cancel" }).first(),
+    copy: pane.getByRole("button", { name: "Copy", exact: true }),
     replay: pane.getByRole("button", { name: "Replay" }),
     close: pane.getByRole("button", { name: "Close details" }),
     timeline,

@@ -28,6 +28,22 @@ test("a value is typed as it is, and text that looks like a number or a truth va
     expect(operandOf(operandText(value))).toBe(value);
 });
 
+test("a number whose digits would change stays the text that was typed", () => {
+  const changing = ["10158012345678901", "-9007199254740993", "1152921504606846976", "1e999"];
+  for (const text of [...changing, "0.12345678901234567890", "1e-999"]) {
+    expect(operandOf(text)).toBe(text);
+    expect(operandText(text)).toBe(text);
+  }
+  expect(["10158012345678900", "1e21", "0.10", "1.5E-7", "-0", "1200e-2"].map(operandOf)).toEqual([
+    10158012345678900, 1e21, 0.1, 1.5e-7, -0, 12,
+  ]);
+  fc.assert(
+    fc.property(fc.double({ noDefaultInfinity: true, noNaN: true }), (value) => {
+      expect(operandOf(operandText(value))).toBe(value + 0);
+    }),
+  );
+});
+
 test("what is missing is said before the rule is asked", () => {
   expect(missingIn({ all: [] })).toBe("A group needs a condition.");
   expect(

@@ -50,11 +50,17 @@ export function asGroup(rule: Rule): Group {
   return isGroup(rule) ? rule : { all: [rule] };
 }
 
-/** A number or a truth value is typed as it is; text that looks like one stands in quotes. */
+/**
+ * A number or a truth value is typed as it is; text that looks like one stands in quotes. A number
+ * with more digits than JavaScript keeps stays text: it would become another number.
+ */
 export function operandOf(text: string): Operand {
   const trimmed = text.trim();
   if (trimmed === "true" || trimmed === "false") return trimmed === "true";
-  if (/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(trimmed)) return Number(trimmed);
+  if (/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(trimmed)) {
+    const number = Number(trimmed);
+    return digitsOf(String(number)) === digitsOf(trimmed) ? number : text;
+  }
   if (/^"(?:[^"\\]|\\.)*"$/s.test(trimmed)) {
     try {
       return JSON.parse(trimmed) as string;
@@ -63,6 +69,17 @@ export function operandOf(text: string): Operand {
     }
   }
   return text;
+}
+
+/** The same for all spellings of a number but its sign: `12e2` for `1200`, `1.2e3` and `1200.0`. */
+function digitsOf(text: string): string {
+  const [mantissa = "", exponent = "0"] = text.toLowerCase().replace(/^-/, "").split("e");
+  const [whole = "", fraction = ""] = mantissa.split(".");
+  const digits = whole + fraction;
+  const significant = digits.replace(/0+$/, "");
+  const zeros = digits.length - significant.length;
+  const value = significant.replace(/^0+/, "");
+  return value === "" ? "0" : `${value}e${Number(exponent) - fraction.length + zeros}`;
 }
 
 export function operandText(value: Operand | undefined): string {

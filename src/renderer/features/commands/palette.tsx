@@ -6,10 +6,9 @@ import { Dialog as BaseDialog } from "@base-ui/react/dialog";
 import { Fragment, useMemo, useRef, useState } from "react";
 import { isComposing } from "../../kit/composing.ts";
 import { Kbd } from "../../kit/controls.tsx";
-import { useToast } from "../../kit/copy.tsx";
+import { orToast } from "../../kit/copy.tsx";
 import { Dialog } from "../../kit/floats.tsx";
 import { Icon } from "../../kit/icon.tsx";
-import { errorOf } from "../../kit/use-action.ts";
 import { type Command, useCommands, useOverlay } from "../../stores/commands.ts";
 import { shortcuts } from "../../stores/keys.ts";
 import { usePlace } from "../../stores/place.ts";
@@ -145,14 +144,11 @@ function SectionTitle({ title }: { title: string | undefined }) {
   );
 }
 
-async function runOf({ label, isThere, run }: Command): Promise<void> {
-  try {
+const runOf = ({ label, isThere, run }: Command): Promise<void> =>
+  orToast(async () => {
     if (isThere?.() === false) throw new Error(`“${label}” is no longer on the page.`);
     await run();
-  } catch (error) {
-    useToast.getState().showError(errorOf(error).message);
-  }
-}
+  });
 
 function Label({ match: { command, marks } }: { match: Match }) {
   return (

@@ -146,7 +146,9 @@ function FilterFields({ filter, onSave, onRemove }: FieldsProps) {
             inputMode="decimal"
             text={String(Number(((filter.share ?? 1) * 100).toPrecision(12)))}
             check={(text) =>
-              Number(text) >= 0 && Number(text) <= 100 ? null : "Enter a number from 0 to 100."
+              text.trim() !== "" && Number(text) >= 0 && Number(text) <= 100
+                ? null
+                : "Enter a number from 0 to 100."
             }
             onCommit={(text) => set({ share: Number(text) / 100 })}
           />

@@ -30,12 +30,15 @@ export function useWholeAttempt(
   return lacking === null ? attempt : answer;
 }
 
+export const wholePayload = async (delivery: Delivery, read = call): Promise<Delivery["payload"]> =>
+  (lacksPayload(delivery) ? await read("deliveries.get", { id: delivery.id }) : delivery).payload;
+
 /** Reads them for all deliveries and attempts. */
 export async function withAllBytes(message: Message, read = call): Promise<Message> {
   const deliveries: Delivery[] = [];
   for (const delivery of message.deliveries) {
     const { id } = delivery;
-    const { payload } = lacksPayload(delivery) ? await read("deliveries.get", { id }) : delivery;
+    const payload = await wholePayload(delivery, read);
     const attempts: Attempt[] = [];
     for (const attempt of delivery.attempts)
       attempts.push(

@@ -13,7 +13,7 @@ import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { useKeys } from "../../stores/keys.ts";
 import { useLive } from "../../stores/live-data.ts";
-import { usePlace } from "../../stores/place.ts";
+import { goOnceAnswered, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { RetryTimeline } from "../timeline/retry-timeline.tsx";
 import { CauseSection } from "./cause.tsx";
@@ -29,7 +29,7 @@ import { useWholeDelivery } from "./left-out.ts";
 import { FilterNote, PlanNote } from "./plan-note.tsx";
 import { MessageTabs } from "./message-tabs.tsx";
 import { type Json, payloadChanges } from "./payload-changes.ts";
-import { attemptHref, goTo, messageHref } from "./places.ts";
+import { attemptHref, goTo } from "./places.ts";
 import { canRetry } from "./state-words.ts";
 import { filledWords, libraryWords } from "./trace-steps.ts";
 import { Trace, WhyNot } from "./trace.tsx";
@@ -190,11 +190,11 @@ function useJson(value: Message["raw"]): Json | null {
 }
 
 /** As a new message, which is opened. */
-export async function replayMessage(id: string): Promise<void> {
-  const replayed = await call("messages.replay", { id });
-  useToast.getState().show(`Replayed as ${replayed.messageId}`);
-  goTo(messageHref(replayed.id));
-}
+export const replayMessage = (id: string): Promise<void> =>
+  goOnceAnswered(call("messages.replay", { id }), (replayed) => {
+    useToast.getState().show(`Replayed as ${replayed.messageId}`);
+    return { view: "live", path: [replayed.id], query: usePlace.getState().query };
+  });
 
 function Head({
   message,

@@ -8,7 +8,7 @@ import type { AnswerOf } from "../../../contract/contract.ts";
 import type { RecordedBytes } from "../../kit/byte-rows.ts";
 import { Visible } from "../../kit/code-rows.tsx";
 import { Button } from "../../kit/controls.tsx";
-import { copyText } from "../../kit/copy.tsx";
+import { copyText, orToast } from "../../kit/copy.tsx";
 import { Menu } from "../../kit/floats.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
@@ -19,7 +19,7 @@ import { nowOf, useClock } from "../../stores/clock.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 import { curlOfIngest, harOfAttempts } from "./copy-as.ts";
-import { withAllBytes } from "./left-out.ts";
+import { wholePayload, withAllBytes } from "./left-out.ts";
 import { canCancel, canRetry, deliveryName, stateWords } from "./state-words.ts";
 import { Until } from "./until.tsx";
 
@@ -223,6 +223,9 @@ export function CopyMenu({
   const about = useOnce("about.get", {}).answer;
   const copyCurl = useCopyCurl(message);
   const attempts = message.deliveries.flatMap((each) => each.attempts);
+  const copyPayload = async (): Promise<void> => {
+    if (delivery !== undefined) await copyText(textOf(await wholePayload(delivery)), "the payload");
+  };
   const copyHar = async (): Promise<void> => {
     const whole = (await withAllBytes(message)).deliveries.flatMap((each) => each.attempts);
     await copyText(harOfAttempts(whole, about?.version ?? ""), "the HAR");
@@ -251,7 +254,7 @@ export function CopyMenu({
           label: "payload",
           icon: "copy",
           disabled: delivery === undefined,
-          onSelect: () => void copyText(textOf(delivery?.payload ?? ""), "the payload"),
+          onSelect: () => void orToast(copyPayload),
         },
         {
           label: "messageId",
@@ -263,7 +266,7 @@ export function CopyMenu({
           label: "HAR of the attempts",
           icon: "copy",
           disabled: !attempts.some(({ request }) => request.sent),
-          onSelect: () => void copyHar(),
+          onSelect: () => void orToast(copyHar),
         },
       ]}
     />

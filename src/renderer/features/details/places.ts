@@ -1,7 +1,7 @@
 /** Where a message and an attempt of it are shown; the filters of the list stay. */
 
 import type { Filter } from "../../../domain/message-filter.ts";
-import { hashOf, usePlace } from "../../stores/place.ts";
+import { hashOf, type Place, usePlace } from "../../stores/place.ts";
 import { queryOf } from "../live/filter-text.ts";
 
 export type DetailsTab = "payload" | "raw" | "attempts" | "signature";
@@ -17,13 +17,16 @@ export function attemptHref(messageId: string, attemptId: string): string {
 }
 
 /** Where an attempt is compared with one that was answered differently. */
-export function whatIfHref(messageId: string, attemptId: string, answer?: string): string {
+export const whatIfHref = (messageId: string, attemptId: string, answer?: string): string =>
+  hashOf(whatIfPlace(messageId, attemptId, answer));
+
+export function whatIfPlace(messageId: string, attemptId: string, answer?: string): Place {
   const { tab: _, answer: __, ...query } = usePlace.getState().query;
-  return hashOf({
+  return {
     view: "live",
     path: [messageId, "attempts", attemptId, "what-if"],
     query: answer === undefined ? query : { ...query, answer },
-  });
+  };
 }
 
 export function goTo(href: string): void {

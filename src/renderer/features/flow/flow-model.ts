@@ -321,7 +321,8 @@ function worst(states: readonly LineState[]): LineState {
   );
 }
 
-const sum = (numbers: readonly number[]): number =>
+/** Rates have one decimal. */
+export const sum = (numbers: readonly number[]): number =>
   Math.round(numbers.reduce((total, each) => total + each, 0) * 10) / 10;
 
 /** The URL of a mapping may be empty: each event gives its own. */

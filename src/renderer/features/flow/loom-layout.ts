@@ -4,7 +4,13 @@
  * needs attention stands first and has more room.
  */
 
-import { lineKey, type FlowDestination, type FlowModel, type LineState } from "./flow-model.ts";
+import {
+  lineKey,
+  sum,
+  type FlowDestination,
+  type FlowModel,
+  type LineState,
+} from "./flow-model.ts";
 import { ordered, type Drawing, type LabelPlace, type Room, type MapNode } from "./map-layout.ts";
 import type { Point } from "./route-path.ts";
 
@@ -43,17 +49,16 @@ export function grouped(model: FlowModel): FlowModel {
 function groupOf(first: FlowDestination, members: readonly FlowDestination[]): FlowDestination {
   const id = groupMark + first.id;
   const name = `${members.length} ${first.name.split(/\s/)[0]}`;
-  const sum = (of: (each: FlowDestination) => number): number =>
-    members.reduce((total, each) => total + of(each), 0);
+  const sumOf = (of: (each: FlowDestination) => number): number => sum(members.map(of));
   return {
     ...first,
     id,
     name,
     members,
-    perSecond: Math.round(sum(({ perSecond }) => perSecond) * 10) / 10,
-    count: sum(({ count }) => count),
-    queued: sum(({ queued }) => queued),
-    waiting: sum(({ waiting }) => waiting),
+    perSecond: sumOf(({ perSecond }) => perSecond),
+    count: sumOf(({ count }) => count),
+    queued: sumOf(({ queued }) => queued),
+    waiting: sumOf(({ waiting }) => waiting),
     lines: first.lines.map((line) => {
       const own = members.flatMap(({ lines }) => lines.filter(({ from }) => from === line.from));
       return {
@@ -62,8 +67,8 @@ function groupOf(first: FlowDestination, members: readonly FlowDestination[]): F
         to: id,
         toName: name,
         words: "",
-        perSecond: own.reduce((total, { perSecond }) => total + perSecond, 0),
-        count: own.reduce((total, { count }) => total + count, 0),
+        perSecond: sum(own.map(({ perSecond }) => perSecond)),
+        count: sum(own.map(({ count }) => count)),
       };
     }),
     webhooks: members.flatMap(({ webhooks }) => webhooks).slice(0, maxEnds),

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { flowModel, lineKey, type FlowModel } from "./flow-model.ts";
-import { loomLayout } from "./loom-layout.ts";
+import { grouped, loomLayout } from "./loom-layout.ts";
 import { isMany, mapLayout, ordered } from "./map-layout.ts";
 import { octilinear, pathOf, positionOn, wayOf } from "./route-path.ts";
 
@@ -139,6 +139,19 @@ test("rows of a loom have places of their own", () => {
   expect(dots).toHaveLength(40);
   const heights = nodes.map(({ key, y }) => ({ key, y })).toSorted((a, b) => a.y - b.y);
   expect(new Set(heights.slice(0, 2).map(({ key }) => key))).toEqual(new Set(["dst_4", "dst_9"]));
+});
+
+test("a row that several destinations share has the sum of their rates, without noise of the addition", () => {
+  const many = modelOf({ sources: 1, destinations: Array.from({ length: 14 }, () => [0]) });
+  const slow = many.destinations.map((each) => ({
+    ...each,
+    perSecond: 0.1,
+    lines: each.lines.map((line) => ({ ...line, perSecond: 0.1 })),
+  }));
+  const { destinations } = grouped({ ...many, destinations: slow });
+  expect(destinations.map(({ perSecond, lines }) => [perSecond, lines[0]?.perSecond])).toEqual([
+    [1.4, 1.4],
+  ]);
 });
 
 describe("a way", () => {

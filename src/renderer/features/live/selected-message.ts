@@ -2,10 +2,11 @@
 
 import { copyText } from "../../kit/copy.tsx";
 import { type Command, useOffer } from "../../stores/commands.ts";
+import { goOnceAnswered } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { curlOfIngest } from "../details/copy-as.ts";
 import { replayMessage } from "../details/message-details.tsx";
-import { goTo, whatIfHref } from "../details/places.ts";
+import { whatIfPlace } from "../details/places.ts";
 import { recordScenario } from "../scenarios/own-scenarios.ts";
 
 const retried = new Set(["waiting", "failed", "expired", "cancelled"]);
@@ -28,17 +29,17 @@ export async function copyAsCurl(id: string): Promise<void> {
 }
 
 /** Opens what the newest attempt would have led to. */
-async function whatIfOfNewest(id: string): Promise<void> {
-  const { deliveries } = await call("messages.get", { id });
-  const newest = deliveries
-    .flatMap(({ attempts }) => attempts)
-    .reduce<{ id: string; startedAt: string } | null>(
-      (last, each) => (last === null || each.startedAt >= last.startedAt ? each : last),
-      null,
-    );
-  if (newest === null) throw new Error("No attempt was made yet.");
-  goTo(whatIfHref(id, newest.id));
-}
+const whatIfOfNewest = (id: string): Promise<void> =>
+  goOnceAnswered(call("messages.get", { id }), ({ deliveries }) => {
+    const newest = deliveries
+      .flatMap(({ attempts }) => attempts)
+      .reduce<{ id: string; startedAt: string } | null>(
+        (last, each) => (last === null || each.startedAt >= last.startedAt ? each : last),
+        null,
+      );
+    if (newest === null) throw new Error("No attempt was made yet.");
+    return whatIfPlace(id, newest.id);
+  });
 
 /** In the palette, where `name` says which message it is. */
 export function useSelectedCommands(

@@ -5,7 +5,7 @@
 
 import { create } from "zustand";
 import { keptList } from "../../stores/kept-list.ts";
-import { usePlace } from "../../stores/place.ts";
+import { goOnceAnswered } from "../../stores/place.ts";
 import { unmasked } from "../../transport/secrets.ts";
 import { call } from "../../transport/transport.ts";
 
@@ -68,10 +68,12 @@ export const useOwnScenarios = create<OwnScenarios>()((set) => {
 });
 
 /** Makes a scenario of messages of the list, keeps it with the user's own and opens it. */
-export async function recordScenario(idsOf: () => Promise<readonly string[]>): Promise<void> {
-  const messageIds = [...(await idsOf())];
-  if (messageIds.length === 0) throw new Error("There are no messages to record.");
-  const { text, notes } = await call("scenarios.record", { messageIds });
-  const id = useOwnScenarios.getState().add(text, notes);
-  usePlace.getState().go({ view: "scenarios", path: ["own", id] });
+export function recordScenario(idsOf: () => Promise<readonly string[]>): Promise<void> {
+  const record = async (): Promise<string> => {
+    const messageIds = [...(await idsOf())];
+    if (messageIds.length === 0) throw new Error("There are no messages to record.");
+    const { text, notes } = await call("scenarios.record", { messageIds });
+    return useOwnScenarios.getState().add(text, notes);
+  };
+  return goOnceAnswered(record(), (id) => ({ view: "scenarios", path: ["own", id] }));
 }

@@ -32,10 +32,13 @@ const none: readonly Delivery[] = [];
 
 export function RetryTimeline({ message, delivery, onOpenAttempt }: Props) {
   const scale = useScale(timelineScales);
-  const [chosen, setChosen] = useState<number | null>(null);
+  const [chosen, setChosen] = useState<{ of: string; window: number } | null>(null);
   const [hasKey, setHasKey] = useState(false);
   const [withAll, setWithAll] = useState(false);
-  const { name, timeline, windows, windowIndex } = useTimeline(delivery, chosen);
+  const { name, timeline, windows, windowIndex } = useTimeline(
+    delivery,
+    chosen?.of === delivery.id ? chosen.window : null,
+  );
   const isSeveral = message.deliveries.length > 1;
   const showsAll = isSeveral && withAll;
   const all = useTimelineParts(showsAll ? message.deliveries : none);
@@ -74,7 +77,9 @@ export function RetryTimeline({ message, delivery, onOpenAttempt }: Props) {
             window
             <select
               value={windowIndex}
-              onChange={(event) => setChosen(Number(event.currentTarget.value))}
+              onChange={({ currentTarget }) =>
+                setChosen({ of: delivery.id, window: Number(currentTarget.value) })
+              }
               aria-label="Retry window"
             >
               {windows.map(({ firstRound }, place) => (

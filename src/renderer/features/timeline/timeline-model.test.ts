@@ -141,6 +141,12 @@ describe("lanes", () => {
     expect(coming(lanes[2]?.marks)).toEqual([]);
   });
 
+  test("have the numbers of their webhooks in the destination, also when others are not shown", () => {
+    const third = webhooks.slice(0, 1).map((webhook) => ({ ...webhook, number: 3 }));
+    const { lanes } = timeline({ attempts: [attemptOf({ webhook: 1 })] }, { webhooks: third });
+    expect(lanes.map(({ number }) => number)).toEqual([3]);
+  });
+
   test("say why a webhook is not retried", () => {
     const reason = (attempt: ReturnType<typeof attemptOf>) =>
       timeline({ state: "failed", attempts: [attempt] }).lanes[0]?.stop?.reason;

@@ -54,10 +54,12 @@ export type Timeline = {
 
 type Schedule = { profile: RetryProfile; seed: number; jitter: boolean };
 
+type LaneWebhook = { id: string; url: string; /** In its destination. */ number?: number };
+
 export type TimelineOptions = Schedule & {
   delivery: DeliveryDetailsAnswer;
   /** Those of the destination now; none when it has been deleted. */
-  webhooks: readonly { id: string; url: string; /** In its destination. */ number?: number }[];
+  webhooks: readonly LaneWebhook[];
   /** The newest window when left out. */
   window?: RetryWindow | undefined;
   /** Where a window begins that has no attempt yet. */
@@ -90,7 +92,7 @@ export function timelineOf(options: TimelineOptions): Timeline {
   const endAt = isOver ? endOf(delivery, window, attempts) : null;
   const state = isPast ? (window.end?.state ?? delivery.state) : delivery.state;
 
-  const lane = (webhook: TimelineOptions["webhooks"][number], place: number): Lane => {
+  const lane = (webhook: LaneWebhook, place: number): Lane => {
     const own = attempts.filter(({ webhookId }) => webhookId === webhook.id);
     const last = own.at(-1);
     const isCurrent = webhooks.some(({ id }) => id === webhook.id);
@@ -144,10 +146,10 @@ export function timelineOf(options: TimelineOptions): Timeline {
 
 /** The destination's own, then those that have been removed from it since. */
 function lanesOf(
-  webhooks: readonly { id: string; url: string }[],
+  webhooks: readonly LaneWebhook[],
   attempts: readonly AttemptAnswer[],
-): { id: string; url: string }[] {
-  const lanes = webhooks.map(({ id, url }) => ({ id, url }));
+): LaneWebhook[] {
+  const lanes = [...webhooks];
   for (const { webhookId, webhookUrl } of attempts) {
     if (!lanes.some(({ id }) => id === webhookId)) lanes.push({ id: webhookId, url: webhookUrl });
   }

@@ -69,12 +69,23 @@ test("a new audience wants its first condition filled in", () => {
 const other = { id: "aud_1", name: "Big spenders", key: "big_spenders" };
 
 test("a key that is taken, or that a name cannot have, is said while the name is typed", () => {
-  expect(keyOf("Big Spenders!", "aud_2", [other]).problem).toBe(
+  expect(keyOf("Big Spenders!", null, [other]).problem).toBe(
     "The key big_spenders is already used by Big spenders. Choose another name.",
   );
-  expect(keyOf("Big spenders", "aud_1", [other])).toEqual({ key: "big_spenders", problem: null });
+  expect(keyOf("Big buyers", null, [other])).toEqual({ key: "big_buyers", problem: null });
   expect(keyOf("!!!", null, []).problem).toContain("needs at least one letter or digit");
   expect(keyOf(" ", null, []).problem).toBe("Enter a name.");
+});
+
+test("a saved one keeps its key when it is renamed, so any name with a letter or digit will do", () => {
+  const vip = { id: "aud_2", name: "VIP", key: "vip" };
+  for (const name of ["Big spenders", "Whales", "vip"])
+    expect(keyOf(name, other, [other, vip])).toEqual({ key: "big_spenders", problem: null });
+  expect(keyOf("!!!", other, [other])).toEqual({
+    key: "big_spenders",
+    problem: "A name needs at least one letter or digit.",
+  });
+  expect(keyOf("", other, [other])).toEqual({ key: "big_spenders", problem: "Enter a name." });
 });
 
 test("a count takes no property, and every other computation asks for one", () => {

@@ -29,20 +29,20 @@ export type ComputedKind<Saved extends Named, Draft extends CommonDraft> = {
   remove(id: string): Promise<unknown>;
 };
 
-/** The trait that receivers get, and why it cannot be that. */
+/** The trait that receivers get, and why the name cannot be used. A saved one keeps its key. */
 export function keyOf(
   name: string,
-  ownId: string | null,
+  saved: Named | null,
   others: readonly Named[],
 ): { key: string; problem: string | null } {
-  const key = snakeCase(name);
+  const derived = snakeCase(name);
+  const key = saved?.key ?? derived;
   if (name.trim() === "") return { key, problem: "Enter a name." };
-  if (key === "")
-    return {
-      key,
-      problem: "A name needs at least one letter or digit, because the key is derived from it.",
-    };
-  const taken = others.find((other) => other.id !== ownId && other.key === key);
+  if (derived === "") {
+    const why = saved === null ? ", because the key is derived from it" : "";
+    return { key, problem: `A name needs at least one letter or digit${why}.` };
+  }
+  const taken = saved === null ? others.find((other) => other.key === key) : undefined;
   return {
     key,
     problem:

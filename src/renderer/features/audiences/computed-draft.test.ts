@@ -1,13 +1,16 @@
 import { expect, test } from "vitest";
+import type { AudienceCalls } from "../../../domain/configuration.ts";
 import { differing } from "../../stores/drafts.ts";
 import {
   type Audience,
+  callsTo,
   changesOf,
   draftOf,
   emptyDraft,
   keyOf,
   missingInComputation,
   missingInDraft,
+  payloadOf,
   sentValue,
   withAggregate,
 } from "./computed-draft.ts";
@@ -100,10 +103,29 @@ test("a count takes no property, and every other computation asks for one", () =
   expect(missingInComputation({ aggregate: "max", event: "Order", property: "total" })).toBeNull();
 });
 
-test("the value that a receiver was told stands in the recorded identify", () => {
+test("the value that a receiver was told stands in the recorded identify or track", () => {
   expect(sentValue('{"traits":{"big_spenders":false}}', "big_spenders")).toBe("false");
   expect(sentValue('{"traits":{"big_spenders":null}}', "big_spenders")).toBe("null");
+  expect(sentValue('{"type":"identify","traits":{"vip":true}}', "vip")).toBe("true");
   expect(sentValue('{"traits":{}}', "constructor")).toBeNull();
+  const track = '{"type":"track","properties":{"trait_key":"orders","orders":3},"traits":{"x":1}}';
+  expect(sentValue(track, "orders")).toBe("3");
+  expect(sentValue(track, "x")).toBeNull();
   expect(sentValue("no JSON", "big_spenders")).toBeNull();
   expect(sentValue({ base64: "AA==" }, "big_spenders")).toBeNull();
+});
+
+test("an audience shows the calls that its destinations get", () => {
+  const of = (...all: AudienceCalls[]) => callsTo(all.map((audienceCalls) => ({ audienceCalls })));
+  expect(of()).toEqual(["identify"]);
+  expect(of("identify")).toEqual(["identify"]);
+  expect(of("track", "track")).toEqual(["track"]);
+  expect(of("track", "identify")).toEqual(["identify", "track"]);
+  expect(of("both")).toEqual(["identify", "track"]);
+  expect(payloadOf("identify", "big", 'a"b')).toBe(
+    '{"type":"identify","userId":"a\\"b","traits":{"big":true},…}',
+  );
+  expect(payloadOf("track", "big", "ana")).toBe(
+    '{"type":"track","userId":"ana","event":"Audience Entered","properties":{"audience_key":"big","big":true},…}',
+  );
 });

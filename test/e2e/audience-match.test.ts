@@ -32,4 +32,8 @@ test("who matches an audience is read again when the clock moves, so that nobody
   await audiences.why("u_1").waitFor();
   expect((await inspector.call("audiences.get", { id })).name).toBe("Buyers");
   await audiences.save.waitFor();
+
+  await page.getByRole("radio", { name: "a fixed list" }).click();
+  await audiences.members.fill("nobody\nsomebody");
+  await audiences.matching.filter({ hasText: "2 of 2 listed users" }).waitFor();
 });

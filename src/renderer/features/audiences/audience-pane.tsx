@@ -7,6 +7,7 @@ import { useState } from "react";
 import { dayMs, type EventCondition, type TraitCondition } from "../../../domain/rules.ts";
 import { Button, Choice, SelectField, TextField, withoutSubmit } from "../../kit/controls.tsx";
 import { Step } from "../../kit/draft-form.tsx";
+import { whyNotAccepted } from "../../kit/ingest-answer.ts";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { userIdsIn } from "../../kit/user-ids.ts";
@@ -160,14 +161,14 @@ function Difference({ number, audience }: { number: number; audience: Audience }
 
   const send = async ({ type, body, label }: Change): Promise<void> => {
     if (source === undefined) return;
-    const { status } = await call("sources.send", {
+    const answer = await call("sources.send", {
       id: source.id,
       type,
       body: JSON.stringify(body(userId)),
     });
-    setSaid(
-      status < 300 ? `${userId}: ${label}. Accepted.` : `The ingest port answered ${status}.`,
-    );
+    // In production mode, a rejected message gets the same answer as an accepted one.
+    const sent = source.mode === "production" ? "Sent." : "Accepted.";
+    setSaid(`${userId}: ${label}. ${whyNotAccepted(answer) ?? sent}`);
   };
 
   return (

@@ -89,7 +89,7 @@ export function AudiencePane(props: PaneProps<Audience>) {
       }}
       payload={
         <pre className="code snippet" tabIndex={0} aria-label="What receivers get">
-          {sentCalls.map((each) => payloadOf(each, key, userId)).join("\n")}
+          {sentCalls.map((each) => payloadOf(each, key, userId)).join("\n\n")}
         </pre>
       }
     >

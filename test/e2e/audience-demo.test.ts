@@ -221,6 +221,7 @@ test("a computed trait shows its values before it is made, and tells them", asyn
   await view.name.fill("Lifetime value");
   await view.save.waitFor({ state: "detached" });
   await view.name.fill("Value of all orders");
+  await page.getByText("lifetime_value: 100.5").waitFor();
   await view.save.click();
   await view.trait("Value of all orders").waitFor();
   expect((await inspector.call("computedTraits.list", {})).items.map(({ name }) => name)).toEqual([

@@ -32,4 +32,16 @@ test("who matches an audience is read again when the clock moves, so that nobody
   await audiences.why("u_1").waitFor();
   expect((await inspector.call("audiences.get", { id })).name).toBe("Buyers");
   await audiences.save.waitFor();
+
+  await page.getByRole("radio", { name: "a fixed list" }).click();
+  await audiences.members.fill("nobody\nsomebody");
+  await audiences.matching.filter({ hasText: "2 of 2 listed users" }).waitFor();
+
+  // A rejected message gets 200, too.
+  await inspector.call("suppressions.create", { userIds: ["u_1"] });
+  await audiences.does(/^does Order Completed/).click();
+  await page
+    .getByRole("status")
+    .getByText('u_1: does Order Completed. The user "u_1" is suppressed')
+    .waitFor();
 });

@@ -44,6 +44,13 @@ describe("the composer", () => {
       .filter({ hasText: "rejected" })
       .filter({ hasText: /400 .*"code"/ })
       .waitFor();
+    await inspector.call("suppressions.create", { userIds: ["u_7"] });
+    await composer.body.fill('{"userId": "u_7", "event": "Order Completed"}');
+    await page.keyboard.press("ControlOrMeta+Enter");
+    await composer.answer
+      .filter({ has: page.getByText("rejected", { exact: true }) })
+      .filter({ hasText: /200 .*"suppressed"/ })
+      .waitFor();
   });
 
   test("shows the same call for each client, with the real address and write key", async ({

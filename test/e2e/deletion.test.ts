@@ -21,7 +21,11 @@ describe("a deletion", () => {
     await view.first.click();
     await view.users.fill("ana\nnobody");
     await view.known.filter({ hasText: "ana" }).filter({ hasText: "1 event" }).waitFor();
-    await view.known.filter({ hasText: "no profile has this userId" }).waitFor();
+    await view.known
+      .filter({
+        hasText: "no profile; only destinations that have it from an audience get a delete",
+      })
+      .waitFor();
     await view.ask.click();
     await view.confirm.click();
 
@@ -108,15 +112,34 @@ describe("a deletion", () => {
     await view.profile(next ?? "").waitFor();
   });
 
-  test("is asked for by keyboard alone", async ({ open, inspector }) => {
-    await inspector.send([{ userId: "ana", event: "Order Completed" }]);
+  test("is asked for by keyboard alone, and says why nothing was sent", async ({
+    open,
+    inspector,
+  }) => {
+    const { destination } = await inspector.shop();
+    const event = "Order Completed";
+    await inspector.send(["ana", "ben", "cyd"].map((userId) => ({ userId, event })));
     const { page } = await open("/deletions/new");
     const view = deletionsPage(page);
     await view.users.focus();
     await page.keyboard.type("ana");
+    await view.sends.press("Space");
     await view.ask.press("Enter");
     await view.confirm.press("Enter");
     await view.deletion("ana").waitFor();
     await view.state.getByText("nothing to send").waitFor();
+    await view.state
+      .getByText("No delete message was sent, because the request says so.")
+      .waitFor();
+
+    const filters = [{ name: "No deletes", if: 'type = "delete"', action: "drop" as const }];
+    await inspector.call("destinations.update", { id: destination.id, filters });
+    await inspector.call("deletions.create", { userIds: ["ben"] });
+    await view.entry(/^ben/).click();
+    await view.state.getByText("The delete messages led to no delivery").waitFor();
+    await inspector.call("destinations.update", { id: destination.id, enabled: false });
+    await inspector.call("deletions.create", { userIds: ["cyd"] });
+    await view.entry(/^cyd/).click();
+    await view.state.getByText("No delete message was needed: no source that knows").waitFor();
   });
 });

@@ -11,6 +11,7 @@ export function deletionsPage(page: Page) {
     first: page.getByRole("main").getByRole("button", { name: "Delete users" }).last(),
     users: page.getByRole("textbox", { name: "Users" }),
     known: page.getByRole("list", { name: "Known users" }).getByRole("listitem"),
+    sends: page.getByRole("checkbox", { name: "Send delete messages to destinations" }),
     ask: page.getByRole("button", { name: /^Delete (\d+|1) users?$/ }),
     confirm: dialog.getByRole("button", { name: /^Delete/ }),
     deletion: (name: string) =>

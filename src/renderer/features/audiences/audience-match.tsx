@@ -35,7 +35,8 @@ export function Match({
             <>
               <b>{count(answer.count)}</b>{" "}
               <span className="muted">
-                of {count(answer.profiles)} known {answer.profiles === 1 ? "user" : "users"}
+                of {count(answer.profiles)} {rule === null ? "listed" : "known"}{" "}
+                {answer.profiles === 1 ? "user" : "users"}
               </span>
             </>
           )

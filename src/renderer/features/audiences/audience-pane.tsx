@@ -7,6 +7,7 @@ import { useState } from "react";
 import { dayMs, type EventCondition, type TraitCondition } from "../../../domain/rules.ts";
 import { Button, Choice, SelectField, TextField, withoutSubmit } from "../../kit/controls.tsx";
 import { Step } from "../../kit/draft-form.tsx";
+import { whyNotAccepted } from "../../kit/ingest-answer.ts";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { userIdsIn } from "../../kit/user-ids.ts";
@@ -16,7 +17,7 @@ import { useFirst, useLive } from "../../stores/live-data.ts";
 import { call } from "../../transport/transport.ts";
 import { Match, usePreview } from "./audience-match.tsx";
 import { AudienceSync } from "./audience-sync.tsx";
-import { type Audience, audienceKind, keepsList } from "./computed-draft.ts";
+import { type Audience, audienceKind, callsTo, keepsList, payloadOf } from "./computed-draft.ts";
 import { ComputedFrame, type PaneProps, useComputedDraft } from "./computed-frame.tsx";
 import { conditionsOf, longestWindow, sendingEvent, settingTrait } from "./rule-draft.ts";
 import { RuleEditor } from "./rule-editor.tsx";
@@ -36,6 +37,10 @@ export function AudiencePane(props: PaneProps<Audience>) {
         : { members, sample: sampleSize },
   );
   const matching = preview.answer?.count;
+  const userId = preview.answer?.sample[0]?.userId ?? members[0] ?? "…";
+  const sentCalls = callsTo(
+    props.destinations.filter(({ id }) => draft.destinationIds.includes(id)),
+  );
   return (
     <ComputedFrame
       noun="Audience"
@@ -83,17 +88,16 @@ export function AudiencePane(props: PaneProps<Audience>) {
         ),
       }}
       payload={
-        <Payload
-          audienceKey={key}
-          userId={preview.answer?.sample[0]?.userId ?? members[0] ?? "…"}
-        />
+        <pre className="code snippet" tabIndex={0} aria-label="What receivers get">
+          {sentCalls.map((each) => payloadOf(each, key, userId)).join("\n\n")}
+        </pre>
       }
     >
       {audience === null ? (
         <Step number={4} title="Send" isDone={false}>
           <p className="muted">
-            Creating the audience sends an identify for every member. After that, only users who
-            enter or leave are sent.
+            Creating the audience sends {sentCalls.map((each) => callNames[each]).join(" and ")} for
+            every member. After that, only users who enter or leave are sent.
           </p>
         </Step>
       ) : (
@@ -105,6 +109,8 @@ export function AudiencePane(props: PaneProps<Audience>) {
     </ComputedFrame>
   );
 }
+
+const callNames = { identify: "an identify", track: "a track" };
 
 const usersWord = (n: number): string => (n === 1 ? "1 user" : `${count(n)} users`);
 
@@ -128,15 +134,6 @@ function MembersField({ text, kept, onChange }: MembersFieldProps) {
         onChange={(event) => onChange(event.currentTarget.value)}
       />
     </span>
-  );
-}
-
-/** As a receiver will see it, without what is the same in every message. */
-function Payload({ audienceKey, userId }: { audienceKey: string; userId: string }) {
-  return (
-    <pre className="code snippet" tabIndex={0} aria-label="The identify that is sent">
-      {`{"type":"identify","userId":${JSON.stringify(userId)},"traits":{${JSON.stringify(audienceKey === "" ? "…" : audienceKey)}:true},…}`}
-    </pre>
   );
 }
 
@@ -164,14 +161,14 @@ function Difference({ number, audience }: { number: number; audience: Audience }
 
   const send = async ({ type, body, label }: Change): Promise<void> => {
     if (source === undefined) return;
-    const { status } = await call("sources.send", {
+    const answer = await call("sources.send", {
       id: source.id,
       type,
       body: JSON.stringify(body(userId)),
     });
-    setSaid(
-      status < 300 ? `${userId}: ${label}. Accepted.` : `The ingest port answered ${status}.`,
-    );
+    // In production mode, a rejected message gets the same answer as an accepted one.
+    const sent = source.mode === "production" ? "Sent." : "Accepted.";
+    setSaid(`${userId}: ${label}. ${whyNotAccepted(answer) ?? sent}`);
   };
 
   return (

@@ -37,8 +37,8 @@ export function SentMessages({
       {sourceId === null || answer?.items.length === 0 ? (
         <p className="nothing-delivered muted">
           {sourceId === null
-            ? "After you create it, the identify of each user who enters or leaves appears here."
-            : "Nothing sent yet. The first identify appears here."}
+            ? "After you create it, the messages for users who enter or leave appear here."
+            : "Nothing sent yet. The first message appears here."}
         </p>
       ) : (
         <div className="sent-rows" role="table" aria-label="Sent to receivers, newest first">

@@ -1,13 +1,16 @@
 import { expect, test } from "vitest";
+import type { AudienceCalls } from "../../../domain/configuration.ts";
 import { differing } from "../../stores/drafts.ts";
 import {
   type Audience,
+  callsTo,
   changesOf,
   draftOf,
   emptyDraft,
   keyOf,
   missingInComputation,
   missingInDraft,
+  payloadOf,
   sentValue,
   withAggregate,
 } from "./computed-draft.ts";
@@ -69,12 +72,23 @@ test("a new audience wants its first condition filled in", () => {
 const other = { id: "aud_1", name: "Big spenders", key: "big_spenders" };
 
 test("a key that is taken, or that a name cannot have, is said while the name is typed", () => {
-  expect(keyOf("Big Spenders!", "aud_2", [other]).problem).toBe(
+  expect(keyOf("Big Spenders!", null, [other]).problem).toBe(
     "The key big_spenders is already used by Big spenders. Choose another name.",
   );
-  expect(keyOf("Big spenders", "aud_1", [other])).toEqual({ key: "big_spenders", problem: null });
+  expect(keyOf("Big buyers", null, [other])).toEqual({ key: "big_buyers", problem: null });
   expect(keyOf("!!!", null, []).problem).toContain("needs at least one letter or digit");
   expect(keyOf(" ", null, []).problem).toBe("Enter a name.");
+});
+
+test("a saved one keeps its key when it is renamed, so any name with a letter or digit will do", () => {
+  const vip = { id: "aud_2", name: "VIP", key: "vip" };
+  for (const name of ["Big spenders", "Whales", "vip"])
+    expect(keyOf(name, other, [other, vip])).toEqual({ key: "big_spenders", problem: null });
+  expect(keyOf("!!!", other, [other])).toEqual({
+    key: "big_spenders",
+    problem: "A name needs at least one letter or digit.",
+  });
+  expect(keyOf("", other, [other])).toEqual({ key: "big_spenders", problem: "Enter a name." });
 });
 
 test("a count takes no property, and every other computation asks for one", () => {
@@ -89,10 +103,29 @@ test("a count takes no property, and every other computation asks for one", () =
   expect(missingInComputation({ aggregate: "max", event: "Order", property: "total" })).toBeNull();
 });
 
-test("the value that a receiver was told stands in the recorded identify", () => {
+test("the value that a receiver was told stands in the recorded identify or track", () => {
   expect(sentValue('{"traits":{"big_spenders":false}}', "big_spenders")).toBe("false");
   expect(sentValue('{"traits":{"big_spenders":null}}', "big_spenders")).toBe("null");
+  expect(sentValue('{"type":"identify","traits":{"vip":true}}', "vip")).toBe("true");
   expect(sentValue('{"traits":{}}', "constructor")).toBeNull();
+  const track = '{"type":"track","properties":{"trait_key":"orders","orders":3},"traits":{"x":1}}';
+  expect(sentValue(track, "orders")).toBe("3");
+  expect(sentValue(track, "x")).toBeNull();
   expect(sentValue("no JSON", "big_spenders")).toBeNull();
   expect(sentValue({ base64: "AA==" }, "big_spenders")).toBeNull();
+});
+
+test("an audience shows the calls that its destinations get", () => {
+  const of = (...all: AudienceCalls[]) => callsTo(all.map((audienceCalls) => ({ audienceCalls })));
+  expect(of()).toEqual(["identify"]);
+  expect(of("identify")).toEqual(["identify"]);
+  expect(of("track", "track")).toEqual(["track"]);
+  expect(of("track", "identify")).toEqual(["identify", "track"]);
+  expect(of("both")).toEqual(["identify", "track"]);
+  expect(payloadOf("identify", "big", 'a"b')).toBe(
+    '{"type":"identify","userId":"a\\"b","traits":{"big":true},…}',
+  );
+  expect(payloadOf("track", "big", "ana")).toBe(
+    '{"type":"track","userId":"ana","event":"Audience Entered","properties":{"audience_key":"big","big":true},…}',
+  );
 });

@@ -4,6 +4,7 @@
  */
 
 import type { AnswerOf, InputOf } from "../../../contract/contract.ts";
+import type { AudienceCalls } from "../../../domain/configuration.ts";
 import type { Aggregate, Computation, Rule, Sync } from "../../../domain/rules.ts";
 import { snakeCase } from "../../../domain/snake-case.ts";
 import { userIdsIn, userIdText } from "../../kit/user-ids.ts";
@@ -29,20 +30,20 @@ export type ComputedKind<Saved extends Named, Draft extends CommonDraft> = {
   remove(id: string): Promise<unknown>;
 };
 
-/** The trait that receivers get, and why it cannot be that. */
+/** The trait that receivers get, and why the name cannot be used. A saved one keeps its key. */
 export function keyOf(
   name: string,
-  ownId: string | null,
+  saved: Named | null,
   others: readonly Named[],
 ): { key: string; problem: string | null } {
-  const key = snakeCase(name);
+  const derived = snakeCase(name);
+  const key = saved?.key ?? derived;
   if (name.trim() === "") return { key, problem: "Enter a name." };
-  if (key === "")
-    return {
-      key,
-      problem: "A name needs at least one letter or digit, because the key is derived from it.",
-    };
-  const taken = others.find((other) => other.id !== ownId && other.key === key);
+  if (derived === "") {
+    const why = saved === null ? ", because the key is derived from it" : "";
+    return { key, problem: `A name needs at least one letter or digit${why}.` };
+  }
+  const taken = saved === null ? others.find((other) => other.key === key) : undefined;
   return {
     key,
     problem:
@@ -200,12 +201,40 @@ export const traitKind: ComputedKind<ComputedTrait, TraitDraft> = {
   remove: (id) => call("computedTraits.delete", { id }),
 };
 
-/** The value of a trait in a recorded identify, as JSON; null when there is none. */
+type SentCall = Exclude<AudienceCalls, "both">;
+
+/** The calls that send a value to these destinations; an identify while there is none. */
+export function callsTo(
+  destinations: readonly { audienceCalls: AudienceCalls }[],
+): readonly SentCall[] {
+  if (destinations.length === 0) return ["identify"];
+  return (["identify", "track"] as const).filter((call) =>
+    destinations.some(({ audienceCalls }) => audienceCalls === "both" || audienceCalls === call),
+  );
+}
+
+/** As a receiver will see that a user enters, without what is the same in every message. */
+export function payloadOf(call: SentCall, audienceKey: string, userId: string): string {
+  const key = JSON.stringify(audienceKey === "" ? "…" : audienceKey);
+  const values =
+    call === "identify"
+      ? `"traits":{${key}:true}`
+      : `"event":"Audience Entered","properties":{"audience_key":${key},${key}:true}`;
+  return `{"type":"${call}","userId":${JSON.stringify(userId)},${values},…}`;
+}
+
+/** The value of a trait in a recorded identify or track, as JSON; null when there is none. */
 export function sentValue(raw: AnswerOf<"messages.get">["raw"], key: string): string | null {
   if (typeof raw !== "string") return null;
   try {
-    const { traits } = JSON.parse(raw) as { traits?: Record<string, unknown> };
-    return traits === undefined || !Object.hasOwn(traits, key) ? null : JSON.stringify(traits[key]);
+    type Values = Record<string, unknown>;
+    const { type, properties, traits } = JSON.parse(raw) as {
+      type?: string;
+      properties?: Values;
+      traits?: Values;
+    };
+    const values = type === "track" ? properties : traits;
+    return values === undefined || !Object.hasOwn(values, key) ? null : JSON.stringify(values[key]);
   } catch {
     return null;
   }

@@ -149,7 +149,7 @@ export function useComputedDraft<Saved extends Named, Draft extends CommonDraft>
     },
     leave: () => leaveTo([]),
   });
-  const { key, problem: wrongName } = keyOf(draft.name, saved?.id ?? null, named);
+  const { key, problem: wrongName } = keyOf(draft.name, saved, named);
   const missing = kind.missingIn(draft);
 
   return {

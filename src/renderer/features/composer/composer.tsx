@@ -9,6 +9,7 @@ import { Button, Choice, Labelled, SelectField } from "../../kit/controls.tsx";
 import { copyText } from "../../kit/copy.tsx";
 import { Dialog } from "../../kit/floats.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
+import { whyNotAccepted } from "../../kit/ingest-answer.ts";
 import { ProblemText } from "../../kit/problem.tsx";
 import { SnippetText } from "../../kit/snippet-text.tsx";
 import { useAction } from "../../kit/use-action.ts";
@@ -228,7 +229,7 @@ function Answer({ sent, onDone }: { sent: Sent; onDone: () => void }) {
     );
   }
   const { status, body } = sent.answer;
-  const taken = status < 300;
+  const taken = whyNotAccepted(sent.answer) === null;
   return (
     <span className="composer-answer" role="status">
       <StateGlyph state={taken ? "delivered" : "rejected"} />

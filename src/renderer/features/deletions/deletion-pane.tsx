@@ -50,7 +50,7 @@ export function DeletionPane({ id }: { id: string }) {
       <div className="pane-body">
         <section className="section deletion-summary" aria-label="State">
           <DeletionState state={deletion.state} />
-          <p role="status">{stateSentences[deletion.state]}</p>
+          <p role="status">{stateSentence(deletion)}</p>
           <p className="quiet">
             Requested <span className="due">{clockTime(at)}</span>, {calendarDate(at)}.{" "}
             {deletion.suppress ? "The users were suppressed." : "The users were not suppressed."}
@@ -155,7 +155,7 @@ export function DeletionState({ state }: { state: Deletion["state"] }) {
   );
 }
 
-const stateSentences: Record<Deletion["state"], string> = {
+const stateSentences: Record<Exclude<Deletion["state"], "nothing_to_send">, string> = {
   sending: "Delete messages are being sent.",
   queued: "Delete messages are queued.",
   waiting: "A receiver has not accepted its delete message yet; it is being retried.",
@@ -164,6 +164,12 @@ const stateSentences: Record<Deletion["state"], string> = {
     "The retry window closed before a receiver accepted its delete message. Retry it to open a new window.",
   cancelled: "A delete message was cancelled before a receiver accepted it.",
   delivered: "Every receiver has accepted its delete message.",
-  nothing_to_send:
-    "No delete message was needed: no source that knows these users has an enabled destination.",
 };
+
+function stateSentence({ state, send, users }: Deletion): string {
+  if (state !== "nothing_to_send") return stateSentences[state];
+  if (!send) return "No delete message was sent, because the request says so.";
+  return users.some(({ messageIds }) => messageIds.length > 0)
+    ? "The delete messages led to no delivery. Open one to see why."
+    : "No delete message was needed: no source that knows these users has an enabled destination.";
+}

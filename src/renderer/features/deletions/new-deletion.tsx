@@ -44,7 +44,7 @@ export function NewDeletion() {
         }}
       >
         <ol className="numbered">
-          <UsersStep text={text} userIds={userIds} wrong={wrong} onText={setText} />
+          <UsersStep text={text} userIds={userIds} wrong={wrong} send={send} onText={setText} />
           <Step number={2} title="Later messages" isDone={false}>
             <CheckField
               label="Suppress: reject later messages of these users"
@@ -110,10 +110,12 @@ type UsersStepProps = {
   /** Those in the text. */
   userIds: readonly string[];
   wrong: string | null;
+  /** Whether delete messages are sent. */
+  send: boolean;
   onText: (text: string) => void;
 };
 
-function UsersStep({ text, userIds, wrong, onText }: UsersStepProps) {
+function UsersStep({ text, userIds, wrong, send, onText }: UsersStepProps) {
   return (
     <Step number={1} title="Users" isDone={false}>
       <p>
@@ -138,7 +140,7 @@ function UsersStep({ text, userIds, wrong, onText }: UsersStepProps) {
       />
       <ul className="known-users" aria-label="Known users">
         {userIds.slice(0, shownUsers).map((userId) => (
-          <KnownUser key={userId} userId={userId} />
+          <KnownUser key={userId} userId={userId} send={send} />
         ))}
         {userIds.length > shownUsers ? (
           <li className="quiet">and {count(userIds.length - shownUsers)} more</li>
@@ -148,14 +150,16 @@ function UsersStep({ text, userIds, wrong, onText }: UsersStepProps) {
   );
 }
 
-function KnownUser({ userId }: { userId: string }) {
+function KnownUser({ userId, send }: { userId: string; send: boolean }) {
   const { answer } = useLive("profiles.list", { userId, limit: 1 });
   const profile = answer?.items[0];
   return (
     <li>
       <code className="clip isolate">{userId}</code>
       {answer === undefined ? null : profile === undefined ? (
-        <span className="quiet">no profile has this userId; nothing will be sent</span>
+        <span className="quiet">
+          no profile{send ? "; only destinations that have it from an audience get a delete" : ""}
+        </span>
       ) : (
         <a className="link muted" href={hrefTo("profiles", profile.id)}>
           {count(profile.events)} {profile.events === 1 ? "event" : "events"}

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { causeNeeds, dateWords, decidingEvent, decidingFacts, type Focus } from "./cause.ts";
-import type { EventFact, ProfileFacts, TraitFact } from "./facts.ts";
+import { atOnce, type EventFact, type ProfileFacts, type TraitFact } from "./facts.ts";
 import type { MessageRowId } from "./ids.ts";
 import { dayMs, type Computation, type Rule } from "./rules.ts";
 
@@ -14,6 +14,7 @@ const factsOf = (events: EventFact[], traits: Record<string, TraitFact> = {}): P
   traits: new Map(Object.entries(traits)),
   events: new Map([["Order", events]]),
 });
+const given = (facts: ProfileFacts) => ({ facts, now, steps: { left: Infinity } });
 const trait = (value: TraitFact["value"]): TraitFact => ({
   value,
   at: now,
@@ -118,12 +119,12 @@ describe("what made the difference", () => {
       70,
     ],
   ])("%s", (_, rule, facts, focus, words, messageId) => {
-    expect(decidingFacts(rule, facts, now, focus)).toEqual({ words, messageId });
+    expect(atOnce(decidingFacts(rule, focus, given(facts)))).toEqual({ words, messageId });
   });
 
   test("more than three conditions are counted", () => {
     const rule = { any: ["a", "b", "c", "d", "e"].map((name): Rule => ({ event: name })) };
-    expect(decidingFacts(rule, factsOf([]), now, null)?.words).toBe(
+    expect(atOnce(decidingFacts(rule, null, given(factsOf([]))))?.words).toBe(
       "a was not done, b was not done, c was not done and 2 more",
     );
   });
@@ -131,14 +132,14 @@ describe("what made the difference", () => {
   test("of a computed value", () => {
     const count: Computation = { aggregate: "count", event: "Order", withinDays: 7 };
     const facts = factsOf([at(7), at(1)]);
-    expect(decidingEvent(count, facts, now, ofOrder)?.words).toBe(
+    expect(atOnce(decidingEvent(count, ofOrder, given(facts)))?.words).toBe(
       "Order was done on 6 Dec 10:00 UTC",
     );
-    expect(decidingEvent(count, facts, now, "time")).toEqual({
+    expect(atOnce(decidingEvent(count, "time", given(facts)))).toEqual({
       words: "the Order of 30 Nov 10:00 UTC is older than 7 days",
       messageId: 70,
     });
-    expect(decidingEvent(count, factsOf([]), now, ofOrder)).toBeNull();
+    expect(atOnce(decidingEvent(count, ofOrder, given(factsOf([]))))).toBeNull();
   });
 });
 

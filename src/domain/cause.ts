@@ -4,15 +4,24 @@
  * says only what changed.
  */
 
-import { comparesAll, evaluate, memberOf, type Condition } from "./evaluate.ts";
+import {
+  endsInPieces,
+  evaluateBy,
+  fits,
+  memberOf,
+  type Condition,
+  type EndOf,
+} from "./evaluate.ts";
 import { nameWords, times, valueWords } from "./explain.ts";
 import {
   nameOf,
   needsOf,
   windowMs,
   type EventFact,
+  type InPieces,
   type Needs,
   type ProfileFacts,
+  type Steps,
 } from "./facts.ts";
 import type { DeletionId, DestinationId, MessageRowId } from "./ids.ts";
 import type { Json } from "./json.ts";
@@ -37,6 +46,9 @@ export type Deciding = { words: string; messageId: MessageRowId | null };
 /** What to look at: the names that a message changed, or conditions that time ended. */
 export type Focus = { traits: ReadonlySet<string>; events: ReadonlySet<string> } | "time" | null;
 
+/** Of the user, and the steps that are left. */
+type Given = { facts: ProfileFacts; now: number; steps: Steps };
+
 /** A sentence names so many conditions, and counts the others. */
 const maxNamed = 3;
 
@@ -55,35 +67,36 @@ function widened<One extends Rule | Computation>(of: One): One {
 }
 
 /** Why the rule has its value; null where no single fact says it. */
-export function decidingFacts(
-  rule: Rule,
-  facts: ProfileFacts,
-  now: number,
-  focus: Focus,
-): Deciding | null {
-  const all = decidersOf(rule, facts, now);
-  const wanted = all.filter((condition) => isInFocus(condition, facts, now, focus));
-  const found = (wanted.length === 0 ? all : wanted).map((condition) =>
-    "trait" in condition
-      ? traitWords(condition.trait, facts)
-      : eventWords(condition, facts, now, focus),
-  );
+export function* decidingFacts(rule: Rule, focus: Focus, given: Given): InPieces<Deciding | null> {
+  const { facts, now, steps } = given;
+  const all = decidersOf(rule, yield* endsInPieces(rule, facts, now, steps), now);
+  const wanted: Condition[] = [];
+  for (const condition of all)
+    if (yield* isInFocus(condition, focus, given)) wanted.push(condition);
+  const deciders = wanted.length === 0 ? all : wanted;
+  const found: Deciding[] = [];
+  for (const condition of deciders.slice(0, maxNamed))
+    found.push(
+      "trait" in condition
+        ? traitWords(condition.trait, facts)
+        : yield* eventWords(condition, focus, given),
+    );
   const first = found[0];
   if (first === undefined) return null;
-  const named = found.slice(0, maxNamed).map(({ words }) => words);
-  const more = found.length - named.length;
+  const named = found.map(({ words }) => words);
+  const more = deciders.length - named.length;
   if (more > 0) named.push(`${more} more`);
   return { words: listed(named), messageId: first.messageId };
 }
 
 /** Why a computed value is what it is now. */
-export function decidingEvent(
+export function* decidingEvent(
   computation: Computation,
-  facts: ProfileFacts,
-  now: number,
   focus: Focus,
-): Deciding | null {
-  const { counted, expired } = eventsOf(computation, facts, now);
+  given: Given,
+): InPieces<Deciding | null> {
+  const { now } = given;
+  const { counted, expired } = yield* eventsOf(computation, given);
   const gone = focus === "time" ? expired.at(-1) : undefined;
   if (gone !== undefined) return expiredWords(computation, gone, now);
   const last = decidingOf(counted, computation, focus);
@@ -116,18 +129,19 @@ export function dateWords(at: number, now: number): string {
 const months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
 /** The conditions without which the rule would have the other value. */
-function decidersOf(rule: Rule, facts: ProfileFacts, now: number): Condition[] {
-  if ("not" in rule) return decidersOf(rule.not, facts, now);
+function decidersOf(rule: Rule, endOf: EndOf, now: number): Condition[] {
+  if ("not" in rule) return decidersOf(rule.not, endOf, now);
   if (!("all" in rule) && !("any" in rule)) return [rule];
   const parts = "all" in rule ? rule.all : rule.any;
-  const { value } = evaluate(rule, facts, now);
-  const isDeciding = (part: Rule): boolean => evaluate(part, facts, now).value === value;
-  return parts.filter(isDeciding).flatMap((part) => decidersOf(part, facts, now));
+  const { value } = evaluateBy(rule, endOf, now);
+  const isDeciding = (part: Rule): boolean => evaluateBy(part, endOf, now).value === value;
+  return parts.filter(isDeciding).flatMap((part) => decidersOf(part, endOf, now));
 }
 
-function isInFocus(condition: Condition, facts: ProfileFacts, now: number, focus: Focus): boolean {
+function* isInFocus(condition: Condition, focus: Focus, given: Given): InPieces<boolean> {
   if (focus === null) return true;
-  if (focus === "time") return "event" in condition && expiredIn(condition, facts, now) !== null;
+  if (focus === "time")
+    return "event" in condition && (yield* expiredIn(condition, given)) !== null;
   return "trait" in condition
     ? focus.traits.has(nameOf(condition.trait))
     : focus.events.has(nameOf(condition.event));
@@ -140,14 +154,10 @@ function traitWords(trait: string, facts: ProfileFacts): Deciding {
   return { words: `${nameWords(trait)} ${words}`, messageId: fact?.messageId ?? null };
 }
 
-function eventWords(
-  condition: EventCondition,
-  facts: ProfileFacts,
-  now: number,
-  focus: Focus,
-): Deciding {
+function* eventWords(condition: EventCondition, focus: Focus, given: Given): InPieces<Deciding> {
+  const { now } = given;
   const { event, atLeast = 1 } = condition;
-  const { counted } = eventsOf(condition, facts, now);
+  const { counted, expired } = yield* eventsOf(condition, given);
   const last = counted.at(-1);
   if (counted.length >= atLeast && last !== undefined) {
     const often = `${nameWords(event)} was done ${times(atLeast)}${withinWords(condition)}`;
@@ -158,7 +168,7 @@ function eventWords(
     const deciding = decidingOf(counted, condition, focus) ?? last;
     return { words, messageId: deciding.messageId };
   }
-  const gone = expiredIn(condition, facts, now);
+  const gone = decidingExpired(condition, { counted, expired });
   if (gone !== null) {
     const { words, messageId } = expiredWords(condition, gone, now);
     const left = atLeast === 1 ? "" : `, which leaves ${counted.length} of ${atLeast}`;
@@ -175,24 +185,28 @@ function eventWords(
 type OfEvents = Pick<EventCondition, "event" | "withinDays" | "where">;
 
 /** Oldest first: those that count, and those that have left the window. */
-function eventsOf(
-  of: OfEvents,
-  facts: ProfileFacts,
-  now: number,
-): { counted: EventFact[]; expired: EventFact[] } {
+type Fitting = { counted: EventFact[]; expired: EventFact[] };
+
+function* eventsOf(of: OfEvents, { facts, now, steps }: Given): InPieces<Fitting> {
   const window = windowMs(of) ?? Infinity;
-  const fitting = (facts.events.get(nameOf(of.event)) ?? []).filter(({ properties }) =>
-    comparesAll(of.where ?? [], properties),
-  );
-  return {
-    counted: fitting.filter(({ at }) => at > now - window),
-    expired: fitting.filter(({ at }) => at <= now - window),
-  };
+  const fitting: Fitting = { counted: [], expired: [] };
+  for (const fact of facts.events.get(nameOf(of.event)) ?? []) {
+    if (steps.left <= 0) yield;
+    if (!fits(fact, of.where ?? [], steps)) continue;
+    (fact.at > now - window ? fitting.counted : fitting.expired).push(fact);
+  }
+  return fitting;
+}
+
+function* expiredIn(condition: EventCondition, given: Given): InPieces<EventFact | null> {
+  return decidingExpired(condition, yield* eventsOf(condition, given));
 }
 
 /** The event with which the condition would hold if it were younger. */
-function expiredIn(condition: EventCondition, facts: ProfileFacts, now: number): EventFact | null {
-  const { counted, expired } = eventsOf(condition, facts, now);
+function decidingExpired(
+  condition: EventCondition,
+  { counted, expired }: Fitting,
+): EventFact | null {
   const missing = (condition.atLeast ?? 1) - counted.length;
   return missing > 0 && expired.length >= missing ? (expired.at(-1) ?? null) : null;
 }

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { comparesAll, evaluate, compares, compareText, spellingOf } from "./evaluate.ts";
+import { comparesAll, compares, evaluateInPieces, compareText, spellingOf } from "./evaluate.ts";
 import { allOf, needsOf, windowMs, type EventFact, type ProfileFacts } from "./facts.ts";
 import type { MessageRowId } from "./ids.ts";
 import type { Json, JsonObject } from "./json.ts";
-import { drafts, factsOf, now, rules } from "./rules.fixture.ts";
+import { drafts, evaluate, factsOf, now, rules } from "./rules.fixture.ts";
 import { dayMs, type Rule, type Operand, type Operator } from "./rules.ts";
 import { utf8Bytes } from "./utf8.ts";
 
@@ -247,6 +247,33 @@ function only(facts: ProfileFacts, needs: ReturnType<typeof needsOf>): ProfileFa
     ),
   };
 }
+
+test("comparing many events with many conditions takes steps, and pauses when none are left", () => {
+  const any = Array.from({ length: 10 }, (_, value) =>
+    bought({ where: [{ property: "text", op: "contains", value: `${value}` }] }),
+  );
+  const rule: Rule = { any: [{ trait: "text", op: "contains", value: "0" }, ...any] };
+  const pausesWith = (text: string): number => {
+    const events = Array.from({ length: 500 }, (): [string, number, JsonObject] => [
+      "Bought",
+      1,
+      { text },
+    ]);
+    const steps = { left: 100 };
+    let pauses = 0;
+    const pieces = evaluateInPieces(rule, user({ text }, events), now, steps);
+    for (let piece = pieces.next(); piece.done !== true; piece = pieces.next()) {
+      expect(steps.left).toBeLessThanOrEqual(0);
+      steps.left = 100;
+      pauses += 1;
+    }
+    return pauses;
+  };
+  expect(pausesWith("x")).toBeGreaterThan(5);
+  expect(pausesWith("x")).toBeLessThan(20);
+  // Each of these takes a piece or two.
+  expect(pausesWith("x".repeat(20_000))).toBeGreaterThan(2500);
+});
 
 test("a rule for many is asked for at once", () => {
   const needs = needsOf(

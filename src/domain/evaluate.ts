@@ -4,7 +4,15 @@
  * combines them.
  */
 
-import { nameOf, windowMs, type ProfileFacts } from "./facts.ts";
+import {
+  charactersPerStep,
+  nameOf,
+  windowMs,
+  type EventFact,
+  type InPieces,
+  type ProfileFacts,
+  type Steps,
+} from "./facts.ts";
 import type {
   EventCondition,
   Rule,
@@ -16,20 +24,36 @@ import type {
 import { isObject, type Json, type JsonObject } from "./json.ts";
 
 /** At `until`, time alone changes the value, without a new event (null: never). */
-type Evaluation = { value: boolean; until: number | null };
+export type Evaluation = { value: boolean; until: number | null };
 
 export type Condition = TraitCondition | EventCondition;
 
-export function evaluate(rule: Rule, facts: ProfileFacts, now: number): Evaluation {
+export function* evaluateInPieces(
+  rule: Rule,
+  facts: ProfileFacts,
+  now: number,
+  steps: Steps,
+): InPieces<Evaluation> {
+  return evaluateBy(rule, yield* endsInPieces(rule, facts, now, steps), now);
+}
+
+/** The ends of all conditions of the rule. */
+export function* endsInPieces(
+  rule: Rule,
+  facts: ProfileFacts,
+  now: number,
+  steps: Steps,
+): InPieces<EndOf> {
   const ends = new Map<Condition, number>();
-  const endOf = (condition: Condition): number => {
-    const known = ends.get(condition);
-    if (known !== undefined) return known;
-    const end = holdsUntil(condition, facts, now);
-    ends.set(condition, end);
-    return end;
-  };
-  return evaluateBy(rule, endOf, now);
+  for (const condition of conditionsOf(rule))
+    ends.set(condition, yield* holdsUntil(condition, facts, now, steps));
+  return (condition) => ends.get(condition) ?? -Infinity;
+}
+
+function conditionsOf(rule: Rule): Condition[] {
+  if ("not" in rule) return conditionsOf(rule.not);
+  if (!("all" in rule) && !("any" in rule)) return [rule];
+  return ("all" in rule ? rule.all : rule.any).flatMap(conditionsOf);
 }
 
 /**
@@ -37,11 +61,9 @@ export function evaluate(rule: Rule, facts: ProfileFacts, now: number): Evaluati
  * represented by its end: the condition is true before it and false from then on; `-Infinity` when
  * it is false now.
  */
-export function evaluateBy(
-  rule: Rule,
-  endOf: (condition: Condition) => number,
-  now: number,
-): Evaluation {
+export type EndOf = (condition: Condition) => number;
+
+export function evaluateBy(rule: Rule, endOf: EndOf, now: number): Evaluation {
   const { value, same } = valueAt(rule, endOf, now);
   let until = same;
   while (until < Infinity) {
@@ -55,7 +77,7 @@ export function evaluateBy(
 /** The value at a time, and a time until which it does not change. */
 type ValueAt = { value: boolean; same: number };
 
-function valueAt(rule: Rule, endOf: (condition: Condition) => number, time: number): ValueAt {
+function valueAt(rule: Rule, endOf: EndOf, time: number): ValueAt {
   if ("not" in rule) {
     const { value, same } = valueAt(rule.not, endOf, time);
     return { value: !value, same };
@@ -69,12 +91,7 @@ function valueAt(rule: Rule, endOf: (condition: Condition) => number, time: numb
 /**
  * One part with the deciding value decides, as long as it has it; without one, no part may change.
  */
-function joined(
-  parts: readonly Rule[],
-  deciding: boolean,
-  endOf: (condition: Condition) => number,
-  time: number,
-): ValueAt {
+function joined(parts: readonly Rule[], deciding: boolean, endOf: EndOf, time: number): ValueAt {
   let decidedUntil = -Infinity;
   let same = Infinity;
   for (const part of parts) {
@@ -88,11 +105,17 @@ function joined(
     : { value: !deciding, same };
 }
 
-function holdsUntil(condition: Condition, facts: ProfileFacts, now: number): number {
-  if ("trait" in condition)
-    return compares(condition, facts.traits.get(nameOf(condition.trait))?.value)
-      ? Infinity
-      : -Infinity;
+function* holdsUntil(
+  condition: Condition,
+  facts: ProfileFacts,
+  now: number,
+  steps: Steps,
+): InPieces<number> {
+  if ("trait" in condition) {
+    const value = facts.traits.get(nameOf(condition.trait))?.value;
+    steps.left -= stepsOfComparison(value);
+    return compares(condition, value) ? Infinity : -Infinity;
+  }
   const { event, atLeast = 1, where = [] } = condition;
   const window = windowMs(condition) ?? Infinity;
   const events = facts.events.get(nameOf(event)) ?? [];
@@ -100,11 +123,34 @@ function holdsUntil(condition: Condition, facts: ProfileFacts, now: number): num
   for (let place = events.length - 1; place >= 0; place--) {
     const fact = events[place];
     if (fact === undefined || fact.at <= now - window) break;
-    if (!comparesAll(where, fact.properties)) continue;
+    if (steps.left <= 0) yield;
+    if (!fits(fact, where, steps)) continue;
     counted += 1;
     if (counted === atLeast) return fact.at + window;
   }
   return -Infinity;
+}
+
+/** Comparing short values that takes as long as a step. */
+const comparisonsPerStep = 10;
+
+function stepsOfComparison(value: Json | undefined): number {
+  const isLong = typeof value === "string" || Array.isArray(value);
+  return 1 / comparisonsPerStep + (isLong ? value.length / charactersPerStep : 0);
+}
+
+/** Whether the event has the properties. */
+export function fits(
+  { properties }: Pick<EventFact, "properties">,
+  where: readonly PropertyCondition[],
+  steps: Steps,
+): boolean {
+  steps.left -= 1 / comparisonsPerStep;
+  return where.every((condition) => {
+    const value = memberOf(properties, condition.property);
+    steps.left -= stepsOfComparison(value);
+    return compares(condition, value);
+  });
 }
 
 type Comparison = { op: Operator; value?: Operand };

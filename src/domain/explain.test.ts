@@ -1,11 +1,17 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { evaluate } from "./evaluate.ts";
-import { explain } from "./explain.ts";
-import type { ProfileFacts } from "./facts.ts";
+import { explainInPieces } from "./explain.ts";
+import { atOnce, type ProfileFacts } from "./facts.ts";
 import type { JsonObject } from "./json.ts";
-import { drafts, factsOf, now, rules } from "./rules.fixture.ts";
+import { drafts, evaluate, factsOf, now, rules } from "./rules.fixture.ts";
 import { dayMs, type Explanation, type Rule } from "./rules.ts";
+
+function explain(rule: Rule, facts: ProfileFacts, at: number): Explanation {
+  const found = atOnce(explainInPieces(rule, facts, at, { left: Infinity }));
+  const { explained, ...evaluation } = found as NonNullable<typeof found>;
+  expect(evaluation).toEqual(evaluate(rule, facts, at));
+  return explained;
+}
 
 const day = (days: number): number => now - days * dayMs;
 const bought = (daysAgo: number, total: number) => ({

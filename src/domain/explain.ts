@@ -1,7 +1,14 @@
 /** Why a rule is true or false for a profile: every condition with the fact that decides it. */
 
-import { comparesAll, evaluate } from "./evaluate.ts";
-import { nameOf, windowMs, type ProfileFacts } from "./facts.ts";
+import { endsInPieces, evaluateBy, fits, type EndOf, type Evaluation } from "./evaluate.ts";
+import {
+  nameOf,
+  windowMs,
+  type EventFact,
+  type InPieces,
+  type ProfileFacts,
+  type Steps,
+} from "./facts.ts";
 import type {
   EventCondition,
   Explanation,
@@ -14,9 +21,22 @@ import { formatTimestamp } from "./timestamp.ts";
 import type { Json } from "./json.ts";
 
 /** Needs the facts of `allOf(needsOf(rule))`; with fewer, the sentences count fewer events. */
-export function explain(rule: Rule, facts: ProfileFacts, now: number): Explanation {
+export function* explainInPieces(
+  rule: Rule,
+  facts: ProfileFacts,
+  now: number,
+  steps: Steps,
+): InPieces<Evaluation & { explained: Explanation }> {
+  const endOf = yield* endsInPieces(rule, facts, now, steps);
+  const explained = yield* explain(rule, { facts, now, endOf, steps });
+  return { ...evaluateBy(rule, endOf, now), explained };
+}
+
+type Given = { facts: ProfileFacts; now: number; endOf: EndOf; steps: Steps };
+
+function* explain(rule: Rule, given: Given): InPieces<Explanation> {
   if ("not" in rule) {
-    const part = explain(rule.not, facts, now);
+    const part = yield* explain(rule.not, given);
     return {
       sentence: "not",
       holds: !part.holds,
@@ -25,7 +45,8 @@ export function explain(rule: Rule, facts: ProfileFacts, now: number): Explanati
     };
   }
   if ("all" in rule || "any" in rule) {
-    const parts = ("all" in rule ? rule.all : rule.any).map((part) => explain(part, facts, now));
+    const parts: Explanation[] = [];
+    for (const part of "all" in rule ? rule.all : rule.any) parts.push(yield* explain(part, given));
     const holding = parts.filter((part) => part.holds).length;
     const holds = "all" in rule ? holding === parts.length : holding > 0;
     return {
@@ -35,13 +56,13 @@ export function explain(rule: Rule, facts: ProfileFacts, now: number): Explanati
       parts,
     };
   }
-  const { value: holds, until } = evaluate(rule, facts, now);
-  const fact = "trait" in rule ? traitFact(rule, facts) : eventFact(rule, facts, now);
+  const { value: holds, until } = evaluateBy(rule, given.endOf, given.now);
+  const fact = "trait" in rule ? traitFact(rule, given) : yield* eventFact(rule, given);
   const end = until === null ? "" : `; holds until ${formatTimestamp(until)}`;
   return { sentence: conditionWords(rule), holds, fact: fact + end, parts: [] };
 }
 
-function traitFact({ trait }: TraitCondition, facts: ProfileFacts): string {
+function traitFact({ trait }: TraitCondition, { facts }: Given): string {
   const name = nameWords(trait);
   const fact = facts.traits.get(nameOf(trait));
   if (fact === undefined) return `${name} was never set`;
@@ -49,7 +70,7 @@ function traitFact({ trait }: TraitCondition, facts: ProfileFacts): string {
   return `${name} is ${valueWords(fact.value)} as of ${formatTimestamp(fact.at)}`;
 }
 
-function eventFact(condition: EventCondition, facts: ProfileFacts, now: number): string {
+function* eventFact(condition: EventCondition, { facts, now, steps }: Given): InPieces<string> {
   const { event, where = [] } = condition;
   const events = facts.events.get(nameOf(event)) ?? [];
   const last = events.at(-1);
@@ -57,17 +78,20 @@ function eventFact(condition: EventCondition, facts: ProfileFacts, now: number):
   const window = windowMs(condition);
   const since = window === null ? "" : ` since ${formatTimestamp(now - window)}`;
   const wanted = `${where.length === 0 ? "" : " with these properties"}${since}`;
-  const counted = events.filter(
-    ({ at, properties }) =>
-      (window === null || at > now - window) && comparesAll(where, properties),
-  );
-  const lastCounted = counted.at(-1);
+  let counted = 0;
+  let lastCounted: EventFact | undefined;
+  for (const fact of events) {
+    if (steps.left <= 0) yield;
+    if (!fits(fact, where, steps) || (window !== null && fact.at <= now - window)) continue;
+    counted += 1;
+    lastCounted = fact;
+  }
   const did = `did ${nameWords(event)} ${times(events.length)}`;
   if (lastCounted === undefined)
     return `${did}, ${countOf(0, events.length)}${wanted}; the last one at ${formatTimestamp(last.at)}`;
-  if (counted.length === events.length)
+  if (counted === events.length)
     return `${did}${wanted}; the last one at ${formatTimestamp(last.at)}`;
-  return `${did}, ${countOf(counted.length, events.length)}${wanted}; the last of these at ${formatTimestamp(lastCounted.at)}`;
+  return `${did}, ${countOf(counted, events.length)}${wanted}; the last of these at ${formatTimestamp(lastCounted.at)}`;
 }
 
 function countOf(count: number, all: number): string {

@@ -5,6 +5,7 @@
 
 import fc from "fast-check";
 import { computeInPieces, type Computed } from "./compute.ts";
+import { evaluateInPieces, type Evaluation } from "./evaluate.ts";
 import { atOnce, type EventFact, type ProfileFacts, type TraitFact } from "./facts.ts";
 import type { MessageRowId } from "./ids.ts";
 import type { Json, JsonObject } from "./json.ts";
@@ -22,6 +23,9 @@ export const now = Date.UTC(2026, 10, 21);
 
 export const compute = (computation: Computation, facts: ProfileFacts, at: number): Computed =>
   atOnce(computeInPieces(computation, facts, at, { left: Infinity })) as Computed;
+
+export const evaluate = (rule: Rule, facts: ProfileFacts, at: number): Evaluation =>
+  atOnce(evaluateInPieces(rule, facts, at, { left: Infinity })) as Evaluation;
 
 const texts = [
   "",

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { compute } from "../domain/rules.fixture.ts";
-import { spellingOf, evaluate } from "../domain/evaluate.ts";
+import { compute, evaluate } from "../domain/rules.fixture.ts";
+import { spellingOf } from "../domain/evaluate.ts";
 import { needsOf, type ProfileFacts } from "../domain/facts.ts";
 import type { SourceId } from "../domain/ids.ts";
 import type { Json } from "../domain/json.ts";

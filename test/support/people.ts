@@ -3,8 +3,7 @@
  * audiences against.
  */
 
-import { compute } from "../../src/domain/rules.fixture.ts";
-import { evaluate } from "../../src/domain/evaluate.ts";
+import { compute, evaluate } from "../../src/domain/rules.fixture.ts";
 import type { EventFact, ProfileFacts, TraitFact } from "../../src/domain/facts.ts";
 import type { MessageRowId } from "../../src/domain/ids.ts";
 import type { JsonObject } from "../../src/domain/json.ts";

@@ -12,8 +12,14 @@ import {
   type Deciding,
   type Focus,
 } from "../../domain/cause.ts";
-import { evaluate } from "../../domain/evaluate.ts";
-import { atOnce, stepsOfPiece, type ProfileFacts } from "../../domain/facts.ts";
+import { evaluateInPieces } from "../../domain/evaluate.ts";
+import {
+  atOnce,
+  stepsOfPiece,
+  type InPieces,
+  type ProfileFacts,
+  type Steps,
+} from "../../domain/facts.ts";
 import { nameWords, valueWords } from "../../domain/explain.ts";
 import type { DestinationId, ProfileId } from "../../domain/ids.ts";
 import type { Json } from "../../domain/json.ts";
@@ -37,18 +43,31 @@ export type Causes = {
 };
 
 export function createCauses({ store, now }: CausesOptions): Causes {
-  const factsOf = (profile: ProfileId, of: Rule | Computation): ProfileFacts | null =>
-    atOnce(store.facts(profile, causeNeeds(of), now(), { left: stepsOfPiece }));
+  /** Null when the user did too much. */
+  function evaluateAtOnce<Result>(
+    profile: ProfileId,
+    of: Rule | Computation,
+    inPieces: (given: { facts: ProfileFacts; now: number; steps: Steps }) => InPieces<Result>,
+  ): Result | null {
+    const [steps, time] = [{ left: stepsOfPiece }, now()];
+    function* pieces(): InPieces<Result> {
+      const facts = yield* store.facts(profile, causeNeeds(of), time, steps);
+      return yield* inPieces({ facts, now: time, steps });
+    }
+    return atOnce(pieces());
+  }
 
   function deciding({ definition }: Computed, userId: string, focus: Focus): Deciding | null {
     const profile = store.profileWithUser(userId);
     if (profile === null || "members" in definition) return null;
-    const of = "rule" in definition ? definition.rule : definition.computation;
-    const facts = factsOf(profile, of);
-    if (facts === null) return null;
-    return "rule" in definition
-      ? decidingFacts(definition.rule, facts, now(), focus)
-      : decidingEvent(definition.computation, facts, now(), focus);
+    if ("computation" in definition) {
+      const { computation } = definition;
+      return evaluateAtOnce(profile, computation, (given) =>
+        decidingEvent(computation, focus, given),
+      );
+    }
+    const { rule } = definition;
+    return evaluateAtOnce(profile, rule, (given) => decidingFacts(rule, focus, given));
   }
 
   const because = (
@@ -68,8 +87,10 @@ export function createCauses({ store, now }: CausesOptions): Causes {
     if (before === undefined || before === null) return false;
     const profile = store.profileWithUser(userId);
     if (profile === null) return false;
-    const facts = factsOf(profile, before);
-    return facts !== null && evaluate(before, facts, now()).value !== (value === true);
+    const found = evaluateAtOnce(profile, before, ({ facts, now: time, steps }) =>
+      evaluateInPieces(before, facts, time, steps),
+    );
+    return found !== null && found.value !== (value === true);
   }
 
   return {

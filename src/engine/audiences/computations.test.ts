@@ -179,6 +179,18 @@ test("a user who did too much for one turn is evaluated in several, also when an
   expect(await turnsOf(some)).toBeGreaterThan(3);
   expect(await some).toMatchObject({ count: 0 });
 
+  // Comparing all of these events with a condition takes two turns more.
+  const any = ["a", "b", "c", "d", "e"].map((value) => ({
+    ...rule,
+    where: [{ ...contains, value }],
+  }));
+  for (const work of [
+    () => app.audiences.preview({ rule: { any } }, 1),
+    () => app.audiences.create({ name: "Letters", rule: { any } }),
+    () => app.audiences.explain({ any }, "ada"),
+  ])
+    expect(await turnsOf(work())).toBeGreaterThan(10);
+
   await app.computedTraits.create({ name: "Texts", computation, sync: "each-event" });
   const valueOfAda = () => app.valuesOf("ada").computed[0]?.value;
   expect(valueOfAda()).toBe(600);

@@ -48,9 +48,15 @@ import {
 } from "./registry.ts";
 import { createPeriods, Syncs } from "./sync.ts";
 import { createWalker, type Walker } from "./walk.ts";
-import { evaluate } from "../../domain/evaluate.ts";
-import { explain } from "../../domain/explain.ts";
-import { allOf, nameOf, needsOf, stepsOfPiece } from "../../domain/facts.ts";
+import { explainInPieces } from "../../domain/explain.ts";
+import {
+  allOf,
+  nameOf,
+  needsOf,
+  stepsOfPiece,
+  type InPieces,
+  type Steps,
+} from "../../domain/facts.ts";
 import type { Json, JsonObject } from "../../domain/json.ts";
 import { invalid, isProblem, notFound, problem, type Problem } from "../../domain/problem.ts";
 import { nextTurn } from "../real-time.ts";
@@ -317,17 +323,20 @@ function createAudiences(parts: Parts): Audiences {
       }
       const now = clock.now();
       const steps = { left: stepsOfPiece };
-      const pieces = store.facts(profile, allOf(needsOf(rule)), now, steps);
-      let piece = pieces.next();
-      for (; piece.done !== true; piece = pieces.next()) {
-        await nextTurn();
-        steps.left = stepsOfPiece;
-      }
-      const facts = piece.value;
-      const { value, until } = evaluate(rule, facts, now);
-      return { matches: value, until, explained: explain(rule, facts, now) };
+      const facts = await inTurns(store.facts(profile, allOf(needsOf(rule)), now, steps), steps);
+      const { value, ...found } = await inTurns(explainInPieces(rule, facts, now, steps), steps);
+      return { matches: value, ...found };
     },
   };
+}
+
+/** Each piece in another turn of the event loop. */
+async function inTurns<Result>(pieces: InPieces<Result>, steps: Steps): Promise<Result> {
+  for (let piece = pieces.next(); ; piece = pieces.next()) {
+    if (piece.done === true) return piece.value;
+    await nextTurn();
+    steps.left = stepsOfPiece;
+  }
 }
 
 function createComputedTraits(parts: Parts): ComputedTraits {

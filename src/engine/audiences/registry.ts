@@ -3,7 +3,7 @@
  * can affect.
  */
 
-import { evaluate } from "../../domain/evaluate.ts";
+import { evaluateInPieces } from "../../domain/evaluate.ts";
 import {
   audienceIds,
   computedTraitIds,
@@ -16,7 +16,9 @@ import type { Changes } from "../pipeline.ts";
 import type { Audience, ComputedStore, ComputedTrait, ProfileEffects } from "../profile-ports.ts";
 import { computeInPieces } from "../../domain/compute.ts";
 import {
+  atOnce,
   needsOf,
+  stepsOfPiece,
   type InPieces,
   type Needs,
   type ProfileFacts,
@@ -52,8 +54,10 @@ export function createRegistry({ store, changes }: { store: ComputedStore; chang
       const { traits, events } = needsOfAll([computed]);
       for (const name of traits) byTrait.set(name, [...(byTrait.get(name) ?? []), computed.id]);
       const { definition } = computed;
-      if ("rule" in definition && evaluate(definition.rule, noFacts, 0).value)
-        ofNobody.push(computed.id);
+      if ("rule" in definition) {
+        const pieces = evaluateInPieces(definition.rule, noFacts, 0, { left: stepsOfPiece });
+        if (atOnce(pieces)?.value === true) ofNobody.push(computed.id);
+      }
       for (const name of events.keys())
         byEvent.set(name, [...(byEvent.get(name) ?? []), computed.id]);
     }
@@ -201,6 +205,6 @@ export function* valueOf(
 ): InPieces<Pick<CurrentValue, "value" | "until">> {
   if ("computation" in definition)
     return yield* computeInPieces(definition.computation, facts, now, steps);
-  const { value, until } = evaluate(definition.rule, facts, now);
+  const { value, until } = yield* evaluateInPieces(definition.rule, facts, now, steps);
   return { value: value ? true : null, until };
 }

@@ -101,8 +101,10 @@ export function Match({
 
 type Explained = AnswerOf<"audiences.explain">["explained"];
 
-function Why({ rule, userId }: { rule: Rule; userId: string }) {
-  const { answer, error } = useLive("audiences.explain", { rule, userId });
+function Why(asked: { rule: Rule; userId: string }) {
+  const { value: debounced } = useDebounced(asked);
+  const { userId } = debounced;
+  const { answer, error } = useLive("audiences.explain", debounced);
   if (answer === undefined) return <ProblemText error={error} />;
   return (
     <div

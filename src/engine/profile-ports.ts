@@ -168,6 +168,10 @@ export type ProfileStore = {
     detail: string,
     messageId: MessageRowId,
   ): void;
+  /** More than one transaction should move: `mergeEvents` moves most of them before a merge. */
+  hasManyEvents(profile: ProfileId): boolean;
+  /** Moves a part of the events of `from`, which `merge` then counts too. */
+  mergeEvents(from: ProfileId, into: ProfileId): void;
   /**
    * Moves everything from `from` to `into` and removes `from`. Keeps the newer of two values of a
    * trait. Returns how many events moved.

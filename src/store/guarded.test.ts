@@ -14,7 +14,7 @@ const readers = `
   hasRunnableUpTo hasUnsettledUpTo unsettledOf newestRows destinationsWithWork nextDueAt
   pausedPastWindow nextWindowEnd audiences computedTraits lastSent lastSentFor countLastSent
   lastSentSources lastSentAfter strandedAfter nextRecheckAt dueForRecheck followed nextToFollow
-  profileOf profileWithUser knownAs user userIdsOf emailsOf emailsOfProfile readForLists facts
+  profileOf profileWithUser hasManyEvents knownAs user userIdsOf emailsOf emailsOfProfile readForLists facts
   profiles profileDetails seenNames walkRule walkComputation countKnownUsers deletion deletions
   unfinishedDeletions usersToDelete suppressedUsers suppression suppressions rejectedBytes
   unlikeHosted messages message decisionAt messageSource messageValues messagesBySource

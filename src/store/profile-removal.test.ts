@@ -11,6 +11,16 @@ function make({ store }: TestStore, name: string): ProfileId {
   return profile;
 }
 
+/** Returns what counts the events of a profile. */
+function view({ db, store }: TestStore, profile: ProfileId, times: number) {
+  const insert = db.prepare("INSERT INTO profile_events VALUES (?, ?, 'Viewed', 1, '{}')");
+  db.transaction(() => {
+    for (let id = 1000; id < 1000 + times; id += 1) insert.run(id, profile);
+  })();
+  store.touch(profile, { firstAt: 2, lastAt: 2, events: times });
+  return db.prepare("SELECT events FROM profiles WHERE id = ?").pluck();
+}
+
 const countOf = ({ db }: TestStore, table: string): unknown =>
   db.prepare(`SELECT count(*) FROM ${table}`).pluck().get();
 
@@ -18,12 +28,7 @@ test("a profile with very many events is removed at once, and its events in part
   const one = openTestStore();
   const { store } = one;
   const [ada, bob] = [make(one, "ada"), make(one, "bob")];
-  const insert = one.db.prepare("INSERT INTO profile_events VALUES (?, ?, 'Viewed', 1, '{}')");
-  one.db.transaction(() => {
-    for (let id = 1000; id < 13_000; id += 1) insert.run(id, ada);
-  })();
-  store.touch(ada, { firstAt: 2, lastAt: 2, events: 12_000 });
-  const events = one.db.prepare("SELECT events FROM profiles WHERE id = ?").pluck();
+  const events = view(one, ada, 12_000);
   store.removeProfile(ada);
   expect([store.profileWithUser("ada"), store.emailsOfProfile(ada)]).toEqual([null, []]);
   // With its one identity.
@@ -59,4 +64,21 @@ test("identities beyond five thousand are removed in parts, lead nowhere meanwhi
   expect([store.profileOf(device(11_999)), store.profileOf(device(11_998))]).toEqual([bob, null]);
   expect(countOf(one, "identities")).toBe(2);
   expectConsistent(one.db);
+});
+
+test("very many events move in parts before a merge, which counts all of them", () => {
+  const one = openTestStore();
+  const { store } = one;
+  const [ada, bob, eve] = [make(one, "ada"), make(one, "bob"), make(one, "eve")];
+  const events = view(one, ada, 12_000);
+  expect([store.hasManyEvents(ada), store.hasManyEvents(bob)]).toEqual([true, false]);
+  // A merge whose users are deleted before it ends does not count for another.
+  store.mergeEvents(ada, eve);
+  expect([events.get(ada), events.get(eve)]).toEqual([7000, 5000]);
+  store.removeProfile(eve);
+  store.mergeEvents(ada, bob);
+  expect([events.get(ada), events.get(bob), store.hasManyEvents(ada)]).toEqual([2000, 5000, false]);
+  expect(store.merge(ada, bob)).toEqual({ events: 7000 });
+  expect([events.get(ada), events.get(bob)]).toEqual([undefined, 7000]);
+  expect(one.db.prepare("SELECT 1 FROM meta WHERE key = 'moving'").get()).toBeUndefined();
 });

@@ -1,8 +1,13 @@
 /**
- * Removes a profile. What it knows goes at once, and nobody finds it any more; of its identities, its
- * events and its history only so many go, because one user may have a million. The rest goes with
- * later calls, also after a restart: until then its identities lead to no profile, and may become
- * those of another one.
+ * Removes a profile, or merges it into another.
+ *
+ * Of one that is removed, what it knows goes at once, and nobody finds it any more; of its
+ * identities, its events and its history only so many go, because one user may have a million. The
+ * rest goes with later calls, also after a restart: until then its identities lead to no profile,
+ * and may become those of another one.
+ *
+ * Of one that is merged, all goes at once. If it has too many events for that, most of them move
+ * with earlier calls.
  */
 
 import type { ProfileId } from "../domain/ids.ts";
@@ -10,8 +15,11 @@ import type { ProfileStore } from "../engine/profile-ports.ts";
 import type { LastSeen } from "./last-seen.ts";
 import type { Db, Transactions } from "./transactions.ts";
 
-/** Rows that one call deletes: some 5 ms. */
+/** Rows that one call deletes or moves: some 5 or 10 ms. */
 const rowsAtOnce = 5000;
+
+/** Audiences send a call for each: a user with a thousand of them would make a thousand. */
+export const maxEmails = 5;
 
 const tables = ["profile_traits", "profile_emails", "profile_groups"];
 
@@ -19,7 +27,10 @@ export function createProfileRemoval(
   db: Db,
   lastSeen: LastSeen,
   transactions: Transactions,
-): Pick<ProfileStore, "removeProfile" | "removeRest"> & {
+): Pick<
+  ProfileStore,
+  "hasManyEvents" | "mergeEvents" | "merge" | "removeProfile" | "removeRest"
+> & {
   isRemoving(profile: number): boolean;
 } {
   const strips = [
@@ -71,6 +82,7 @@ export function createProfileRemoval(
   }
 
   return {
+    ...merging(db, lastSeen, transactions),
     removeProfile: transactions.wrap((profile) => {
       for (const strip of strips) strip.run(profile);
       if (!removeSome(profile)) keepRests([...restsLeft(), profile]);
@@ -82,5 +94,77 @@ export function createProfileRemoval(
       keepRests(others);
       return others.length > 0;
     }),
+  };
+}
+
+/** The events of the profile that is being merged which have moved. */
+type Moved = { from: number; into: number; events: number };
+
+function merging(
+  db: Db,
+  lastSeen: LastSeen,
+  transactions: Transactions,
+): Pick<ProfileStore, "hasManyEvents" | "mergeEvents" | "merge"> {
+  const hasMore = db.prepare<[number]>(
+    `SELECT 1 FROM profile_events WHERE profile_id = ? LIMIT 1 OFFSET ${rowsAtOnce}`,
+  );
+  const allEvents = db.prepare<{ from: number; into: number }>(
+    "UPDATE profile_events SET profile_id = @into WHERE profile_id = @from",
+  );
+  const someEvents = db.prepare<{ from: number; into: number }>(
+    `UPDATE profile_events SET profile_id = @into WHERE id IN
+       (SELECT id FROM profile_events WHERE profile_id = @from LIMIT ${rowsAtOnce})`,
+  );
+  const countEvents = db.prepare<[number, number]>(
+    "UPDATE profiles SET events = events + ? WHERE id = ?",
+  );
+  const moving = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'moving'").pluck();
+  const putMoving = db.prepare<[string]>(
+    "INSERT INTO meta VALUES ('moving', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+  );
+  const forgetMoving = db.prepare("DELETE FROM meta WHERE key = 'moving'");
+  /** Another merge may have ended without its message, when its users were deleted. */
+  function movedBefore(from: number, into: number): number {
+    const moved = JSON.parse(moving.get() ?? "null") as Moved | null;
+    return moved?.from === from && moved.into === into ? moved.events : 0;
+  }
+  const moveAll = [
+    `INSERT INTO profile_traits SELECT @into, name, value, at, message_id FROM profile_traits WHERE profile_id = @from
+     ON CONFLICT DO UPDATE SET value = excluded.value, at = excluded.at, message_id = excluded.message_id
+       WHERE excluded.at > at OR (excluded.at = at AND excluded.message_id > message_id)`,
+    "DELETE FROM profile_traits WHERE profile_id = @from",
+    `INSERT INTO profile_groups SELECT @into, group_id, at FROM profile_groups WHERE profile_id = @from
+     ON CONFLICT DO UPDATE SET at = max(at, excluded.at)`,
+    "DELETE FROM profile_groups WHERE profile_id = @from",
+    `INSERT INTO profile_emails SELECT @into, email FROM profile_emails AS moved WHERE profile_id = @from
+       AND NOT EXISTS (SELECT 1 FROM profile_emails WHERE profile_id = @into AND email = moved.email)
+     ORDER BY email LIMIT max(0, ${maxEmails} - (SELECT count(*) FROM profile_emails WHERE profile_id = @into))`,
+    "DELETE FROM profile_emails WHERE profile_id = @from",
+    "UPDATE identities SET profile_id = @into WHERE profile_id = @from",
+    "UPDATE profile_history SET profile_id = @into WHERE profile_id = @from",
+    `UPDATE profiles SET first_seen_at = min(profiles.first_seen_at, gone.first_seen_at),
+       last_seen_at = max(profiles.last_seen_at, gone.last_seen_at), events = profiles.events + gone.events,
+       sources = (SELECT json_group_array(value) FROM (
+         SELECT value FROM json_each(profiles.sources) UNION SELECT value FROM json_each(gone.sources) ORDER BY value
+       ))
+     FROM profiles AS gone WHERE profiles.id = @into AND gone.id = @from`,
+    "DELETE FROM profiles WHERE id = @from",
+  ].map((sql) => db.prepare<{ from: number; into: number }>(sql));
+  return {
+    hasManyEvents: (profile) => hasMore.get(profile) !== undefined,
+    mergeEvents: transactions.wrap((from, into) => {
+      const { changes: events } = someEvents.run({ from, into });
+      countEvents.run(-events, from);
+      countEvents.run(events, into);
+      putMoving.run(JSON.stringify({ from, into, events: movedBefore(from, into) + events }));
+    }),
+    merge(from, into) {
+      const before = movedBefore(from, into);
+      forgetMoving.run();
+      const { changes: events } = allEvents.run({ from, into });
+      for (const move of moveAll) move.run({ from, into });
+      lastSeen.merge(from, into);
+      return { events: before + events };
+    },
   };
 }

@@ -18,7 +18,7 @@ import { stateCode, typeAt, typeCode } from "./codes.ts";
 import type { LastSeen } from "./last-seen.ts";
 import { Recent } from "./recent.ts";
 import type { RequestBodies } from "./request-bodies.ts";
-import { createProfileRemoval } from "./profile-removal.ts";
+import { createProfileRemoval, maxEmails } from "./profile-removal.ts";
 import { placeOrText } from "./shared-bytes.ts";
 import type { Db, Transactions } from "./transactions.ts";
 
@@ -47,9 +47,6 @@ const identityKinds: readonly IdentityKind[] = ["userId", "anonymousId"];
 const identityCode = (kind: IdentityKind): 0 | 1 => (kind === "userId" ? 0 : 1);
 export const identityKindAt = (code: number): IdentityKind => identityKinds[code] as IdentityKind;
 
-/** Audiences send a call for each: a user with a thousand of them would make a thousand. */
-const maxEmails = 5;
-
 type Building = Pick<
   ProfileStore,
   | "followed"
@@ -70,6 +67,8 @@ type Building = Pick<
   | "knownAs"
   | "putSources"
   | "addHistory"
+  | "hasManyEvents"
+  | "mergeEvents"
   | "merge"
   | "removeProfile"
   | "removeRest"
@@ -148,7 +147,7 @@ export function createProfileStore({
        ORDER BY id LIMIT ${maxHistory})`,
   );
 
-  const { removeProfile, removeRest, isRemoving } = createProfileRemoval(
+  const { removeProfile, isRemoving, merge, ...removing } = createProfileRemoval(
     db,
     lastSeen,
     transactions,
@@ -172,7 +171,6 @@ export function createProfileStore({
   };
 
   const { textOf, ...followingMethods } = following(db, bodies);
-  const merge = merging(db, lastSeen);
   return {
     ...followingMethods,
     profileOf,
@@ -226,7 +224,7 @@ export function createProfileStore({
       forgetAll();
       removeProfile(profile);
     },
-    removeRest,
+    ...removing,
   };
 }
 
@@ -458,38 +456,4 @@ function membersOf(text: string): JsonObject | null {
   } catch {
     return null;
   }
-}
-
-function merging(db: Db, lastSeen: LastSeen): ProfileStore["merge"] {
-  const events = db.prepare<[number, number]>(
-    "UPDATE profile_events SET profile_id = ? WHERE profile_id = ?",
-  );
-  const moveAll = [
-    `INSERT INTO profile_traits SELECT @into, name, value, at, message_id FROM profile_traits WHERE profile_id = @from
-     ON CONFLICT DO UPDATE SET value = excluded.value, at = excluded.at, message_id = excluded.message_id
-       WHERE excluded.at > at OR (excluded.at = at AND excluded.message_id > message_id)`,
-    "DELETE FROM profile_traits WHERE profile_id = @from",
-    `INSERT INTO profile_groups SELECT @into, group_id, at FROM profile_groups WHERE profile_id = @from
-     ON CONFLICT DO UPDATE SET at = max(at, excluded.at)`,
-    "DELETE FROM profile_groups WHERE profile_id = @from",
-    `INSERT INTO profile_emails SELECT @into, email FROM profile_emails AS moved WHERE profile_id = @from
-       AND NOT EXISTS (SELECT 1 FROM profile_emails WHERE profile_id = @into AND email = moved.email)
-     ORDER BY email LIMIT max(0, ${maxEmails} - (SELECT count(*) FROM profile_emails WHERE profile_id = @into))`,
-    "DELETE FROM profile_emails WHERE profile_id = @from",
-    "UPDATE identities SET profile_id = @into WHERE profile_id = @from",
-    "UPDATE profile_history SET profile_id = @into WHERE profile_id = @from",
-    `UPDATE profiles SET first_seen_at = min(profiles.first_seen_at, gone.first_seen_at),
-       last_seen_at = max(profiles.last_seen_at, gone.last_seen_at), events = profiles.events + gone.events,
-       sources = (SELECT json_group_array(value) FROM (
-         SELECT value FROM json_each(profiles.sources) UNION SELECT value FROM json_each(gone.sources) ORDER BY value
-       ))
-     FROM profiles AS gone WHERE profiles.id = @into AND gone.id = @from`,
-    "DELETE FROM profiles WHERE id = @from",
-  ].map((sql) => db.prepare<{ from: number; into: number }>(sql));
-  return (from, into) => {
-    const moved = events.run(into, from).changes;
-    for (const move of moveAll) move.run({ from, into });
-    lastSeen.merge(from, into);
-    return { events: moved };
-  };
 }

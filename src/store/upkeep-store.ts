@@ -383,7 +383,9 @@ function clear(db: Db, transactions: Transactions, tables: string[]): void {
   const isAll = tables.includes("sources");
   transactions.run(() => {
     for (const table of tables) db.exec(`DELETE FROM ${table}`);
-    db.exec(`DELETE FROM meta WHERE key IN ('followed', 'removing'${isAll ? ", 'demo'" : ""})`);
+    db.exec(
+      `DELETE FROM meta WHERE key IN ('followed', 'removing', 'moving'${isAll ? ", 'demo'" : ""})`,
+    );
     db.exec(`DELETE FROM sqlite_sequence ${isAll ? "" : "WHERE name = 'profiles'"}`);
     transactions.reload();
   });

@@ -3,8 +3,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Activity } from "../../src/engine/clock/activity.ts";
 import { Follower, type FollowerOptions } from "../../src/engine/profiles/follower.ts";
-import { monotonic } from "../../src/engine/real-time.ts";
+import { monotonic, nextTurn } from "../../src/engine/real-time.ts";
 import {
+  expectConsistent,
   openTestStore,
   request,
   type MessageDraft,
@@ -140,6 +141,45 @@ test("a store that refuses is told to who waits, tried again, and nothing is los
   expect(one.store.profiles({}, 1, null).total).toBe(200);
   expect(one.db.prepare("SELECT sum(events) FROM profiles").pluck().get()).toBe(200);
   expect(reported).toHaveLength(1);
+});
+
+test("a profile with very many events is merged in parts, also when the program ends between two of them", async () => {
+  const viewed = { ...bought("ada"), userId: null, anonymousId: "visitor" };
+  const text = JSON.stringify({ type: "track", anonymousId: "visitor", event: "Viewed" });
+  commit(...Array<MessageDraft>(10_500).fill({ ...viewed, event: "Viewed", text }), bought("ada"));
+  start();
+  await follower.caughtUp();
+  const join = { type: "identify", userId: "ada", anonymousId: "visitor" } as const;
+  commit(bought("bob"), { ...join, text: JSON.stringify(join) }, bought("ada"));
+  const visitor = one.store.profileOf({ kind: "anonymousId", value: "visitor" });
+  const eventsOfVisitor = one.db.prepare("SELECT events FROM profiles WHERE id = ?").pluck();
+  const seen: unknown[] = [];
+  follower.kick();
+  for (let left: unknown = 0; left !== undefined; await nextTurn()) {
+    left = eventsOfVisitor.get(visitor);
+    if (left === seen.at(-1)) continue;
+    seen.push(left);
+    expectConsistent(one.db);
+    // The messages before are not kept waiting.
+    expect(eventsOf("bob")).toBe(left === 10_500 ? 0 : 1);
+    follower.stop();
+    start();
+  }
+  await follower.caughtUp();
+  expect(seen).toEqual([10_500, 5500, 500, undefined]);
+  const ada = one.store.profileWithUser("ada");
+  expect(one.store.profileOf({ kind: "anonymousId", value: "visitor" })).toBe(ada);
+  expect(ada && one.store.profileDetails(ada)).toMatchObject({
+    events: 10_502,
+    eventList: [{ count: 2 }, { count: 10_500 }],
+    history: [
+      {},
+      {},
+      { kind: "merged", detail: expect.stringContaining("and 10500 events with it") },
+    ],
+  });
+  expectConsistent(one.db);
+  expect(reported).toEqual([]);
 });
 
 test("while others need the event loop, profiles take little of it; when they do not, they take what there is", async () => {

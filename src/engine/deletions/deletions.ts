@@ -261,6 +261,8 @@ function createRuns(options: DeletionsOptions, states: ReturnType<typeof createS
       changes.noteGone("profiles", deleted.length);
       await nextTurn();
       await removeRests();
+      // Of a profile that is being merged, events of the other one would be removed too.
+      await options.caughtUp();
     }
   }
 

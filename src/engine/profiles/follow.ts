@@ -25,10 +25,26 @@ export type Followed = {
 
 export type ChangedProfile = ProfileEffects & { profileId: ProfileId };
 
+/** The transaction of a slice cannot merge a profile with so many events. */
+export class LargeMerge extends Error {
+  readonly by: MessageRowId;
+  readonly from: ProfileId;
+  readonly into: ProfileId;
+
+  constructor(by: MessageRowId, from: ProfileId, into: ProfileId) {
+    super(`The message in row ${by} merges a profile with very many events.`);
+    this.by = by;
+    this.from = from;
+    this.into = into;
+  }
+}
+
 type FollowOptions = {
   store: ProfileStore;
   /** Rows to read. */
   limit: number;
+  /** Has to be the first message of its slice. */
+  first?: MessageRowId | null;
   /**
    * Called after each message, with the effects on its profile so far; the remaining ones are left
    * to the next slice.
@@ -36,18 +52,28 @@ type FollowOptions = {
   isTimeUp: (changed: ChangedProfile | null) => boolean;
 };
 
-export function follow({ store, limit, isTimeUp }: FollowOptions): Followed {
+/** Throws `LargeMerge`. */
+export function follow({ store, limit, first = null, isTimeUp }: FollowOptions): Followed {
   const slice = new Slice(store);
   const identities = createIdentities({
     store,
     onCreate: (message, profile) => slice.create(message, profile),
-    onMerge: (from, into) => slice.merge(from, into),
+    onMerge(message, from, into) {
+      // A profile that the message itself created is in no other transaction.
+      if (!slice.isFirst(into, message) && store.hasManyEvents(from))
+        throw new LargeMerge(message.id, from, into);
+      slice.merge(from, into);
+    },
     onUser: (profile, userId, before) => slice.user(profile, userId, before),
   });
   const unreadable: MessageRowId[] = [];
   const next = store.nextToFollow(limit);
   let stoppedAt: MessageRowId | null = null;
   for (const message of next.messages) {
+    if (message.id === first && !slice.isEmpty) {
+      stoppedAt = (message.id - 1) as MessageRowId;
+      break;
+    }
     const profile = message.members === null ? null : apply(message, message.members);
     if (message.members === null) unreadable.push(message.id);
     if (!isTimeUp(slice.changed(profile))) continue;
@@ -148,6 +174,10 @@ class Slice {
 
   constructor(store: SliceStore) {
     this.#store = store;
+  }
+
+  get isEmpty(): boolean {
+    return this.#seen.size === 0;
   }
 
   create({ id, sourceId }: FollowedMessage, profile: ProfileId): void {

@@ -28,7 +28,7 @@ import type {
 import { stepsPerTurn } from "../route/route.ts";
 import { storeFailure } from "../store-failure.ts";
 import { startTimer, watchLoop, type RealTimer } from "../real-time.ts";
-import { follow, type ChangedProfile, type Followed } from "./follow.ts";
+import { follow, LargeMerge, type ChangedProfile, type Followed } from "./follow.ts";
 
 /**
  * The duration of a slice: short compared with the 50 ms for which the event loop may be blocked,
@@ -105,6 +105,8 @@ export class Follower {
    * message.
    */
   #oneByOne = 0;
+  /** The message that is about to merge a profile with very many events. */
+  #merging: MessageRowId | null = null;
   #othersAt = -Infinity;
   #loopShare = watchLoop();
   /** When the last slice ended, how long it took, and whether others come first now. */
@@ -215,14 +217,19 @@ export class Follower {
     if (this.#state !== "running") return;
     const { clock, report } = this.#options;
     const startedAt = clock.monotonic();
-    let followed: Reached;
+    let followed: Reached | null;
     try {
-      followed = this.#slice(startedAt);
+      followed = this.#sliceOrPart(startedAt);
     } catch (error) {
       this.#failed(error);
       return;
     }
     this.#failing = null;
+    if (followed === null) {
+      this.#pace(startedAt);
+      this.#wake();
+      return;
+    }
     if (this.#oneByOne > 0) this.#oneByOne -= 1;
     try {
       this.#announce(followed);
@@ -231,6 +238,23 @@ export class Follower {
     }
     this.#pace(startedAt);
     this.#continue(followed);
+  }
+
+  /**
+   * A message that merges a profile with very many events is the first of its slice, and before
+   * that slice the events move in parts, each a transaction. Returns null after each of them.
+   */
+  #sliceOrPart(startedAt: number): Reached | null {
+    const { store } = this.#options;
+    try {
+      return this.#slice(startedAt);
+    } catch (error) {
+      if (!(error instanceof LargeMerge)) throw error;
+      const { by, from, into } = error;
+      if (this.#merging === by) store.mergeEvents(from, into);
+      this.#merging = by;
+      return null;
+    }
   }
 
   #slice(startedAt: number): Reached {
@@ -251,7 +275,7 @@ export class Follower {
         }
         return sum >= stepsPerTurn || workedMs() > readingMs;
       };
-      const followed = follow({ store, limit, isTimeUp });
+      const followed = follow({ store, limit, first: this.#merging, isTimeUp });
       if (followed.changes.length > 0) onApplied(followed.changes);
       const fitting = readingMs * Math.min(2, maxMs / workedMs());
       this.#readingMs = Math.min(maxMs, Math.max(minReadingMs, fitting));

@@ -27,8 +27,8 @@ type IdentitiesOptions = {
     "profileOf" | "createProfile" | "addIdentity" | "setUser" | "user" | "addHistory" | "merge"
   >;
   onCreate: (message: FollowedMessage, profile: ProfileId) => void;
-  /** Called before `from` is removed. */
-  onMerge: (from: ProfileId, into: ProfileId) => void;
+  /** Called before `from` is removed. When it throws, nothing was merged. */
+  onMerge: (message: FollowedMessage, from: ProfileId, into: ProfileId) => void;
   onUser: (profile: ProfileId, userId: string, before: string | null) => void;
 };
 
@@ -169,7 +169,7 @@ function createWrites({ store, onCreate, onMerge, onUser }: IdentitiesOptions) {
     into: ProfileId,
     by: IdentityValue,
   ): ProfileId {
-    onMerge(from, into);
+    onMerge(message, from, into);
     const { events } = store.merge(from, into);
     addHistory(message, into, "merged", mergedDetail(message, by, events));
     return into;

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { deletionIds, messageIds, sourceIds } from "../domain/ids.ts";
 import { deletionStates } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
-import { byId, cursorOf, deleted, idOf, page, pageOf, time } from "./shapes.ts";
+import { byId, cursorOf, deleted, idOf, page, pageOf, textInPath, time } from "./shapes.ts";
 
 const userId = z.string().min(1).max(1000);
 
@@ -106,7 +106,7 @@ export const deletionCalls = [
   defineCall({
     name: "suppressions.lift",
     summary: "Lifts a suppression: messages of the user are accepted again.",
-    params: z.strictObject({ userId: z.string() }),
+    params: z.strictObject({ userId: textInPath }),
     answer: z.object({ userId: z.string() }),
   }),
 ] as const;

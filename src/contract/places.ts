@@ -254,6 +254,24 @@ export type CallRequest = {
   body: Record<string, unknown> | undefined;
 };
 
+/**
+ * URLs resolve `.` and `..` in a path, also when they are written `%2E`. So a text of them is
+ * encoded twice, `%252E`, and one that is spelled like that already is encoded once more.
+ */
+const dots = /^(?:\.|%(?:25)*2E){1,2}$/i;
+const encodedDots = /^(?:%(?:25)*2E){1,2}$/i;
+
+function partOf(text: string): string {
+  const part = encodeURIComponent(text);
+  return dots.test(text) ? encodeURIComponent(part.replaceAll(".", "%2E")) : part;
+}
+
+/** The text that a part of a path stands for. Throws when the part is not encoded rightly. */
+export function textOf(part: string): string {
+  const text = decodeURIComponent(part);
+  return encodedDots.test(text) ? decodeURIComponent(text) : text;
+}
+
 /** A call's input is one flat object; over HTTP its members have their places. */
 export function requestOf(name: CallName, input: object): CallRequest {
   const { method, path } = places[name];
@@ -261,7 +279,7 @@ export function requestOf(name: CallName, input: object): CallRequest {
   const place = path.replace(/\{(\w+)\}/g, (_, member: string) => {
     const value = rest.get(member);
     rest.delete(member);
-    return encodeURIComponent(String(value));
+    return partOf(String(value));
   });
   if (method !== "GET")
     return { method, path: place, body: rest.size === 0 ? undefined : Object.fromEntries(rest) };

@@ -91,6 +91,11 @@ function spelled<Value>(
   );
 }
 
+/** A text in a path that is not an id and may have any characters; `places.ts` encodes it. */
+export const textInPath = z
+  .string()
+  .describe("Because URLs resolve dots, `.` is encoded twice, `%252E`, and `..` `%252E%252E`.");
+
 /** In a path, a text that is no id means that there is no such thing: 404. */
 export function idOf<Id extends number>(ids: IdSpelling<Id>) {
   const article = /^[aeiou]/.test(ids.what) ? "an" : "a";

@@ -10,7 +10,7 @@ import {
 } from "../domain/configuration.ts";
 import { defineCall } from "./call.ts";
 import { planRuleTypes } from "../domain/tracking-plan.ts";
-import { anyMembers, answerMode, byId, deleted, idOf, listOf, time } from "./shapes.ts";
+import { anyMembers, answerMode, byId, deleted, idOf, listOf, textInPath, time } from "./shapes.ts";
 
 const sourceKind = z.enum(sourceKinds);
 
@@ -205,7 +205,7 @@ export const sourceCalls = [
   }),
 ] as const;
 
-const byWriteKey = z.strictObject({ writeKey: z.string() });
+const byWriteKey = z.strictObject({ writeKey: textInPath });
 
 export const unknownKeyCalls = [
   defineCall({

@@ -1,6 +1,8 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Call } from "../contract/call.ts";
 import { calls } from "../contract/contract.ts";
+import { requestOf } from "../contract/places.ts";
 import { isProblem } from "../domain/problem.ts";
 import { inputOf, matchPath } from "./routes.ts";
 
@@ -14,6 +16,22 @@ test.each(
     call,
     params: Object.fromEntries(names.map((name) => [name, "x 1"])),
   });
+});
+
+test("a text in a path arrives as it is, whatever it is", () => {
+  const texts = fc.string({
+    unit: fc.constantFrom(".", "%", "2", "5", "E", "e", "/", "?", "#", "é", "😀"),
+    minLength: 1,
+    maxLength: 8,
+  });
+  fc.assert(
+    fc.property(fc.oneof(fc.constantFrom(".", ".."), texts), (writeKey) => {
+      const { path } = requestOf("unknownKeys.forget", { writeKey });
+      const found = matchPath(new URL(path, "http://localhost").pathname);
+      expect(isProblem(found) ? found : found.get("DELETE")?.params).toEqual({ writeKey });
+    }),
+    { numRuns: 1000 },
+  );
 });
 
 test.each([

@@ -6,7 +6,7 @@
 import { z } from "zod";
 import type { Call } from "../contract/call.ts";
 import { calls } from "../contract/contract.ts";
-import type { Method } from "../contract/places.ts";
+import { textOf, type Method } from "../contract/places.ts";
 import type { Problem } from "../domain/problem.ts";
 import { invalid, problem } from "../domain/problem.ts";
 
@@ -20,7 +20,7 @@ export function matchPath(path: string): Map<Method, Match> | Problem {
   const parts: string[] = [];
   for (const part of path.split("/")) {
     try {
-      parts.push(decodeURIComponent(part));
+      parts.push(textOf(part));
     } catch {
       return problem(
         400,

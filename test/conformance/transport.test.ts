@@ -196,6 +196,14 @@ describe.each([
     expect(await transport.call("sources.list", {})).toEqual({ items: [] });
   });
 
+  test("a text in a path may be of any characters, also of dots, which URLs resolve", async () => {
+    const { transport } = await opened();
+    for (const userId of ["..", ".", "%2E", ".%252e", "a/b?c#d", "é"]) {
+      await transport.call("suppressions.create", { userIds: [userId] });
+      expect(await transport.call("suppressions.lift", { userId })).toEqual({ userId });
+    }
+  });
+
   test("a simulated client is made, called, watched and read", async () => {
     const { app, transport } = await opened();
     await app.start();

@@ -61,10 +61,12 @@ describe("a deletion", () => {
     await inspector.send([{ userId: "ana", event: "Order Completed" }]);
     const { page } = await open("/deletions/suppressed");
     const view = deletionsPage(page);
-    await view.suppressed.fill("ana, ben");
+    await view.suppressed.fill("ana, ben, ..");
     await view.suppress.click();
     await view.lift("ana").waitFor();
     await view.lift("ben").waitFor();
+    await view.lift("..").click();
+    await view.lift("..").waitFor({ state: "detached" });
     expect(await seriousFindings(page)).toEqual([]);
     await inspector.send([{ userId: "ana", event: "Order Completed" }]);
     const { items } = await inspector.call("messages.list", { reason: "suppressed" });

@@ -1,10 +1,12 @@
 import { z } from "zod";
+import { maxMessageBytes } from "../domain/check.ts";
 import { deletionIds, messageIds, sourceIds } from "../domain/ids.ts";
 import { deletionStates } from "../domain/states.ts";
 import { defineCall } from "./call.ts";
 import { byId, cursorOf, deleted, idOf, page, pageOf, textInPath, time } from "./shapes.ts";
 
-const userId = z.string().min(1).max(1000);
+/** A message has no room for a longer one. */
+const userId = z.string().min(1).max(maxMessageBytes);
 
 const id = idOf(deletionIds);
 const cursor = cursorOf(deletionIds);

@@ -185,7 +185,7 @@ export function answerBadInput(server: Server, noProxy: Problem): void {
 export function problemOfInput(error: NodeJS.ErrnoException, socket: Socket): Problem | null {
   if (!socket.writable) return null;
   if (error.code === "HPE_HEADER_OVERFLOW")
-    return problem(431, "headers_too_large", "The request line and headers are over 16 KB.");
+    return problem(431, "headers_too_large", "The request line and headers are too long.");
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT")
     return problem(408, "request_timeout", "The request did not arrive in time.");
   if (error.code?.startsWith("HPE_") !== true) return null;

@@ -32,6 +32,8 @@ import type { StaticPages } from "./static-pages.ts";
 const stopDeadlineMs = 1_000;
 /** A configuration of 8 MiB is imported over loopback. */
 const arrival = { headersMs: 10_000, requestMs: 60_000 };
+/** A path or a query may have a userId of 32 KB, each byte as three characters. */
+const maxHeaderSize = 128 * 1024;
 const openApiPath = "/api/openapi.json";
 const metricsPath = "/metrics";
 const publicPaths: ReadonlySet<string> = new Set([
@@ -81,7 +83,7 @@ export function createControlPort({
       },
     );
   };
-  const server = createServer(arrivalLimits(arrival));
+  const server = createServer({ ...arrivalLimits(arrival), maxHeaderSize });
   serveRequests(server, handle, answerProblem);
   answerBadInput(server, problem(405, "method_not_allowed", "This is not a proxy."));
 

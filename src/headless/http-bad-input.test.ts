@@ -40,7 +40,7 @@ describe("bad input at the port", () => {
     ],
     [
       "large headers",
-      `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${"x".repeat(20_000)}\r\n\r\n`,
+      `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${"x".repeat(140_000)}\r\n\r\n`,
       431,
       "headers_too_large",
     ],

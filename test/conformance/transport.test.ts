@@ -198,7 +198,7 @@ describe.each([
 
   test("a text in a path may be of any characters, also of dots, which URLs resolve", async () => {
     const { transport } = await opened();
-    for (const userId of ["..", ".", "%2E", ".%252e", "a/b?c#d", "é"]) {
+    for (const userId of ["..", ".", "%2E", ".%252e", "a/b?c#d", "é".repeat(16_000)]) {
       await transport.call("suppressions.create", { userIds: [userId] });
       expect(await transport.call("suppressions.lift", { userId })).toEqual({ userId });
     }

@@ -50,7 +50,8 @@ test("what a request cannot take is said before it is sent", () => {
   expect(wrongUserIds(Array.from({ length: 5001 }, (_, at) => `u${at}`))).toBe(
     "One request accepts at most 5000 users, but the list has 5001.",
   );
-  expect(wrongUserIds(["x".repeat(1001)])).toContain("at most 1000 characters");
+  expect(wrongUserIds(["x".repeat(32_768)])).toBeNull();
+  expect(wrongUserIds(["x".repeat(32_769)])).toContain("at most 32768 characters");
 });
 
 test("the users of a request fit into a line", () => {

@@ -3,6 +3,8 @@
  * commas between. One in double quotes is read as JSON, and may contain commas.
  */
 
+import { maxMessageBytes } from "../../domain/check.ts";
+
 /** A text in quotes up to the next comma or line, or whatever else stands there. */
 const part = /[^\S\n]*("(?:[^"\\\n]|\\.)*")[^\S\n]*(?=[,\n]|$)|[^,\n]+/g;
 
@@ -27,16 +29,15 @@ export const userIdText = (userId: string): string =>
   userId === userId.trim() && !/^"|[,\r\n]/.test(userId) ? userId : JSON.stringify(userId);
 
 const most = 5000;
-const longest = 1000;
 
 /** A sentence about what cannot be asked for, or null. */
 export function wrongUserIds(userIds: readonly string[]): string | null {
   if (userIds.length > most)
     return `One request accepts at most ${most} users, but the list has ${userIds.length}.`;
-  const long = userIds.find((userId) => userId.length > longest);
+  const long = userIds.find((userId) => userId.length > maxMessageBytes);
   return long === undefined
     ? null
-    : `A userId has at most ${longest} characters: "${long.slice(0, 40)}…" is longer.`;
+    : `A userId has at most ${maxMessageBytes} characters: "${long.slice(0, 40)}…" is longer.`;
 }
 
 /** `ana`, `ana and ben`, `ana and 4 more`. */

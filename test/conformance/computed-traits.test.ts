@@ -34,7 +34,7 @@ test("made, it tells every user's value, and later only those that changed", asy
     type: "identify",
     context: {
       personas: {
-        computation_class: "computed_trait",
+        computation_class: "trait",
         computation_key: "total_spent",
         computation_id: trait.id,
       },

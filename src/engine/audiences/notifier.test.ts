@@ -105,7 +105,7 @@ test("a computed trait says its value, and that there is none any more", async (
   await app.send(["ada"], identified({ email: "a@x" }));
   await app.send(["ada", "ada"]);
   const track = { type: "track", userId: "ada", event: "Trait Computed" };
-  const personas = { computation_class: "computed_trait", computation_id: "trt_000000001" };
+  const personas = { computation_class: "trait", computation_id: "trt_000000001" };
   const told = (value: number | null): object[] => [
     // A trait with the name of an address is not overwritten by it.
     { type: "identify", traits: { email: value } },

@@ -321,7 +321,7 @@ function messageOf(
   { space, integrations }: { space: string; integrations: JsonObject },
 ): InternalMessage {
   const personas = {
-    computation_class: kind,
+    computation_class: kind === "audience" ? "audience" : "trait",
     computation_key: row.key,
     computation_id: id,
     namespace: space,

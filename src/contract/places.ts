@@ -188,8 +188,18 @@ const places = {
   "audiences.delete": remove("/api/audiences/{id}"),
   "audiences.sync": post("/api/audiences/{id}/sync"),
   "audiences.cancelSync": remove("/api/audiences/{id}/sync"),
-  "audiences.changes": get("/api/audiences/{id}/changes", ["audiences", "profiles", "clock"]),
-  "audiences.preview": post("/api/audiences/preview", ["audiences", "profiles", "clock"]),
+  "audiences.changes": get("/api/audiences/{id}/changes", [
+    "audiences",
+    "profiles",
+    "clock",
+    "suppressions",
+  ]),
+  "audiences.preview": post("/api/audiences/preview", [
+    "audiences",
+    "profiles",
+    "clock",
+    "suppressions",
+  ]),
   "audiences.explain": post("/api/audiences/explain", ["profiles", "clock"]),
   "computedTraits.list": get("/api/computed-traits", ["computed-traits", "profiles"]),
   "computedTraits.create": post("/api/computed-traits"),
@@ -202,6 +212,7 @@ const places = {
     "computed-traits",
     "profiles",
     "clock",
+    "suppressions",
   ]),
 
   "deletions.list": get("/api/deletions", ["deletions", "deliveries"]),

@@ -92,6 +92,11 @@ test("audiences send nothing of a suppressed user, and what differs once the sup
   const byHand = await app.call("audiences.create", { name: "By hand", rule });
   const list = await app.call("audiences.create", { name: "List", members: users });
   await app.call("suppressions.create", { userIds: ["ada"] });
+  const bob = { count: 1, sample: [{ userId: "bob" }] };
+  const computation = { aggregate: "count", event: "Bought" } as const;
+  expect(await app.call("audiences.preview", { rule })).toMatchObject(bob);
+  expect(await app.call("audiences.preview", { members: users })).toMatchObject(bob);
+  expect(await app.call("computedTraits.preview", { computation })).toMatchObject(bob);
   const sync = async () => {
     for (const { id } of [byHand, list]) await app.call("audiences.sync", { id });
   };

@@ -18,9 +18,18 @@ test("who matches an audience is read again when the clock moves, so that nobody
   const audiences = audiencesPage(page);
   await audiences.matching.filter({ hasText: "1 of 1 known user" }).waitFor();
   await audiences.sampled("u_1").waitFor();
+  // Of a suppressed user nothing is sent.
+  await inspector.call("suppressions.create", { userIds: ["u_1"] });
+  await audiences.matching.filter({ hasText: "0 of 1 known user" }).waitFor();
+  await inspector.call("suppressions.lift", { userId: "u_1" });
+  await audiences.matching.filter({ hasText: "1 of 1 known user" }).waitFor();
+  await inspector.call("suppressions.create", { userIds: ["u_1"] });
   await inspector.call("clock.advance", { byMs: 8 * 86_400_000 });
   await audiences.matching.filter({ hasText: "0 of 1 known user" }).waitFor();
   await expect.poll(() => audiences.sampled("u_1").count()).toBe(0);
+  await page.getByText("every change was sent").waitFor();
+  await inspector.call("suppressions.lift", { userId: "u_1" });
+  await page.getByText("will send false for 1").waitFor();
 
   // Nothing is saved by asking about a user.
   await audiences.name.fill("Later");

@@ -205,10 +205,14 @@ export function createWalker(options: WalkerOptions) {
     /** The values of these users, in as many slices as it takes. */
     oneByOne,
     noteChanged,
-    /** Users who have a value. */
+    /** Users who have a value, without those who are suppressed. */
     *present(definition: Definition): Generator<Step> {
-      if ("members" in definition) yield* ofMembers(definition.members, wholeSlices);
-      else yield* ofProfiles(definition, { source: null, which: "present" }, wholeSlices);
+      const steps =
+        "members" in definition
+          ? ofMembers(definition.members, wholeSlices)
+          : ofProfiles(definition, { source: null, which: "present" }, wholeSlices);
+      for (const { seen, values } of steps)
+        yield { seen, values: values.filter(({ userId }) => !isSuppressed(userId)) };
     },
     /**
      * Users whose value may have to be sent; of a live one also those whose recheck has to move.

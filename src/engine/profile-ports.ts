@@ -266,6 +266,11 @@ type Computed<Id> = {
   reached?: readonly DestinationId[];
   /** Destinations that were disconnected after they had received values: they know the users. */
   formerly?: readonly DestinationId[];
+  /**
+   * When they were disconnected, until a first sync has sent them who left since. Missing in rows of
+   * older versions.
+   */
+  goneAt?: Readonly<Record<number, number>>;
   firstSyncs?: FirstSync[];
   skipped?: readonly Skipped[];
 };

@@ -158,4 +158,15 @@ test("a disabled destination that is connected later waits for its first sync, a
   await app.call("audiences.update", { id, destinationIds: [late.id] });
   await app.settle();
   expect(receiver.requests).toHaveLength(6);
+  // It is told that they have left, which it cannot know.
+  await app.call("audiences.update", { id, destinationIds: [] });
+  await app.advance({ byMs: 8 * 24 * 3_600_000 });
+  await app.call("audiences.update", { id, destinationIds: [late.id] });
+  await app.settle();
+  const values = bodies(receiver)
+    .slice(6)
+    .map(({ userId, traits }) => [userId, traits]);
+  expect(values.toSorted()).toEqual(
+    ["ada", "bob", "cyd"].map((userId) => [userId, { big: false }]),
+  );
 });

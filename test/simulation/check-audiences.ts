@@ -187,7 +187,9 @@ function hear(sim: Simulation, db: Database, row: MessageRow): void {
     const before = values.get(userId);
     const isSecondCall =
       type === "track" && before?.type === "identify" && before.id === row.id - 1;
-    if (value === (before === undefined ? nothing : before.value) && !isSecondCall)
+    const isOfBefore = before === undefined && model.heardBefore.has(by);
+    const same = before === undefined ? nothing : before.value;
+    if (value === same && !isSecondCall && !isOfBefore)
       throw new Broken(`${key} to ${by} tells of a user only what has changed`, "another value", {
         userId,
         value,

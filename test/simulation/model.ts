@@ -76,6 +76,8 @@ export class Model {
    * `heardBy` spells it.
    */
   readonly heard = new Map<string, Map<string, Heard>>();
+  /** Of these a destination was disconnected: it may be told that users left whom it had before. */
+  readonly heardBefore = new Set<string>();
   /**
    * Those that a destination was connected to while they may have had users, or while it was
    * disabled. As long as only such destinations are connected, changes before their first sync send
@@ -157,6 +159,7 @@ export class Model {
         all.some((one) => one.id === of.id);
       for (const gone of before.filter((one) => !isIn(connected, one))) {
         this.heard.delete(heardBy(row, gone.id));
+        this.heardBefore.add(heardBy(row, gone.id));
         this.synced.delete(heardBy(row, gone.id));
       }
       const added = connected.filter((one) => !isIn(before, one));

@@ -76,6 +76,62 @@ test("destinations that are connected together are each sent everything, and one
   expect(reached(app, other)).toEqual(usersOf(3));
 });
 
+test("a destination that was away is told who left meanwhile, also after a suppression, and nobody who left before", async () => {
+  const app = startFailing();
+  const late = connect(app, "Late");
+  const to = { destinationIds: [late] };
+  const members = ["ada", "bob", "cyd", "dan"];
+  const created = await app.audiences.create({ name: "List", members, ...to });
+  const { id } = created as { id: AudienceId };
+  const stay = async (...left: string[]) => {
+    await app.audiences.update(id, { members: left });
+    await app.audiences.sync(id);
+    app.clock.advanceBy(1);
+  };
+  await stay("ada", "bob", "cyd");
+  await app.audiences.update(id, { destinationIds: [] });
+  await stay("ada");
+  app.suppressed.add("cyd");
+  app.sent();
+  const values = () => app.sent().map(({ message }) => [message.userId, message]);
+  const told = (value: boolean) => expect.objectContaining({ traits: { list: value } }) as object;
+  const again = async () => {
+    await app.audiences.update(id, to);
+    await app.activity.whenQuiet();
+  };
+  await again();
+  expect(values()).toEqual([
+    ["ada", told(true)],
+    ["bob", told(false)],
+  ]);
+  expect(app.store.audiences()).toMatchObject([{ reached: [late], firstSyncs: [] }]);
+  app.suppressed.clear();
+  app.onConfigurationChanged();
+  await app.activity.whenQuiet();
+  expect(values()).toEqual([["cyd", told(false)]]);
+  await app.audiences.update(id, { destinationIds: [] });
+  await again();
+  expect(values()).toEqual([["ada", told(true)]]);
+});
+
+test("who left while a destination was away is told it also after another interruption", async () => {
+  const { app, id } = await startAudience(60);
+  const late = connect(app, "Late");
+  await app.audiences.update(id, { destinationIds: [late] });
+  await app.audiences.update(id, { destinationIds: [] });
+  await app.audiences.update(id, { rule: { event: "Never" } });
+  app.sent();
+  const begun = app.audiences.update(id, { destinationIds: [late] });
+  while ((app.audiences.list()[0]?.firstSyncs[0]?.after ?? "") === "") await nextTurn();
+  app.audiences.cancelSync(id);
+  await begun;
+  expect([app.sent().length, app.audiences.list()[0]?.firstSyncs[0]?.sent]).toEqual([50, 0]);
+  app.clock.advanceBy(1);
+  for (const destinationIds of [[], [late]]) await app.audiences.update(id, { destinationIds });
+  await app.activity.whenQuiet();
+  expect(app.sent()).toHaveLength(60);
+});
+
 /** The deletes that a destination gets when the user is deleted. */
 function deletesAt(app: App, userId: string, to: DestinationId): number {
   const before = reached(app, to).length;

@@ -1,15 +1,17 @@
 /**
  * First syncs of destinations that are connected to an audience or computed trait later: each is
- * sent all values that receivers have, in the order of userIds, in slices of one commit. The place
- * that a slice reached is stored with it, so a start after a kill continues there. Changes meanwhile
- * reach the destination for users before that place; for the others, this sends the value that they
- * have then. A disabled destination waits until it is enabled, a cancelled first sync until the next
- * manual sync. Users who are suppressed are skipped, and follow after their suppression.
+ * sent all values that receivers have, in the order of userIds, in slices of one commit. One that is
+ * connected again is also sent who has left since. The place that a slice reached is stored with it,
+ * so a start after a kill continues there. Changes meanwhile reach the destination for users before
+ * that place; for the others, this sends the value that they have then. A disabled destination waits
+ * until it is enabled, a cancelled first sync until the next manual sync. Users who are suppressed
+ * are skipped, and follow after their suppression.
  */
 
 import type { Destination } from "../../domain/configuration.ts";
 import type { DestinationId } from "../../domain/ids.ts";
 import type { Activity } from "../clock/activity.ts";
+import type { Clock } from "../clock/clock.ts";
 import type { Configuration } from "../pipeline.ts";
 import type { Atomically, ComputedStore, FirstSync, Skipped } from "../profile-ports.ts";
 import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
@@ -27,6 +29,7 @@ type LateDestinationsOptions = {
   notifier: Notifier;
   causes: Causes;
   configuration: Pick<Configuration, "destination" | "destinationsOf">;
+  clock: Pick<Clock, "now">;
   activity: Activity;
   /** Resolves when every message committed so far is in the profiles. */
   caughtUp: () => Promise<void>;
@@ -115,8 +118,11 @@ export class LateDestinations {
 
   #reconciled({
     row,
-  }: Computed): Pick<Computed["row"], "reached" | "formerly" | "firstSyncs" | "skipped"> | null {
-    const { configuration } = this.#options;
+  }: Computed): Pick<
+    Computed["row"],
+    "reached" | "formerly" | "goneAt" | "firstSyncs" | "skipped"
+  > | null {
+    const { configuration, clock } = this.#options;
     const connected = configuration.destinationsOf(row.sourceId).map(({ id }) => id);
     const { reached, firstSyncs = [], skipped = [] } = row;
     if (reached === undefined) return { reached: connected, firstSyncs: [] };
@@ -133,10 +139,17 @@ export class LateDestinations {
       return null;
     const begun = firstSyncs.flatMap(({ after, destinationId: id }) => (after === "" ? [] : [id]));
     const gone = [...reached, ...begun].filter((id) => !isConnected(id));
-    const formerly = new Set([...(row.formerly ?? []), ...gone]);
+    const formerly = [...new Set([...(row.formerly ?? []), ...gone])].filter(
+      (id) => configuration.destination(id) !== undefined,
+    );
+    const goneAt = formerly.flatMap((id) => {
+      const at = row.goneAt?.[id] ?? (gone.includes(id) ? clock.now() : null);
+      return at === null ? [] : [[id, at] as const];
+    });
     return {
       reached: kept,
-      formerly: [...formerly].filter((id) => configuration.destination(id) !== undefined),
+      formerly,
+      goneAt: Object.fromEntries(goneAt),
       firstSyncs: [...waiting, ...added.map((id) => ({ destinationId: id, after: "", sent: 0 }))],
       skipped: skipped.filter((each) => "email" in each || isConnected(each.destinationId)),
     };
@@ -226,19 +239,29 @@ export class LateDestinations {
     store.atomically(() => {
       const users = notifier.usersPerTurn(computed, usersPerSlice);
       const rows = store.lastSentAfter(computed.row.sourceId, firstSync.after, users);
-      const values = rows.filter(({ value }) => value !== null);
+      const { reached = [], formerly = [], goneAt = {} } = computed.row;
+      const wasConnected = formerly.includes(destination.id);
+      const leftAt = Math.max(1, goneAt[destination.id] ?? 1);
+      const values = rows.filter(
+        ({ value, since }) => value !== null || (wasConnected && since >= leftAt),
+      );
       const causeOf = causes.ofConnection(destination.name, destination.id);
       notifier.sendTo(computed, destination.id, values, causeOf);
       const last = rows.at(-1);
-      const { reached = [] } = computed.row;
-      if (last === undefined)
-        registry.change(computed, { reached: [...reached, destination.id], firstSyncs: others });
-      else {
+      if (last === undefined) {
+        const { [destination.id]: _, ...stillGone } = goneAt;
+        registry.change(computed, {
+          reached: [...reached, destination.id],
+          goneAt: stillGone,
+          firstSyncs: others,
+        });
+      } else {
         const suppressed = values.filter(({ userId }) => isSuppressed(userId));
+        const sent = values.filter(({ userId, value }) => value !== null && !isSuppressed(userId));
         const further = {
           ...firstSync,
           after: last.userId,
-          sent: firstSync.sent + values.length - suppressed.length,
+          sent: firstSync.sent + sent.length,
         };
         const added = suppressed.map(({ userId }) => ({ userId, destinationId: destination.id }));
         registry.change(computed, {
@@ -256,14 +279,16 @@ export class LateDestinations {
     const sent = due.slice(0, notifier.usersPerTurn(computed, usersPerSlice));
     for (const each of sent) {
       const last = store.lastSent(computed.row.sourceId, each.userId);
-      if (last === null || last.value === null) continue;
+      if (last === null) continue;
       if ("email" in each) {
+        if (last.value === null) continue;
         const added = { userId: each.userId, email: each.email, value: last.value };
         notifier.sendToEmails(computed, [added], causes.ofEmail(each.email, null));
         continue;
       }
       const destination = configuration.destination(each.destinationId);
-      if (destination === undefined) continue;
+      const wasConnected = computed.row.formerly?.includes(each.destinationId) === true;
+      if (destination === undefined || (last.value === null && !wasConnected)) continue;
       const causeOf = causes.ofConnection(destination.name, destination.id);
       notifier.sendTo(computed, destination.id, [last], causeOf);
     }

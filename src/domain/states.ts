@@ -68,6 +68,7 @@ export type DeletionState = (typeof deletionStates)[number];
  * `rule_changed`           the definition was changed
  * `members_changed`        the fixed list was changed
  * `destination_connected`  the destination was connected later
+ * `destination_enabled`    the destination was disabled when the value changed
  * `new_identifier`         the user got another email address
  * `users_joined`           the user was joined to another one
  * `deletion`               a deletion request
@@ -80,6 +81,7 @@ export const causeReasons = [
   "rule_changed",
   "members_changed",
   "destination_connected",
+  "destination_enabled",
   "new_identifier",
   "users_joined",
   "deletion",

@@ -289,9 +289,18 @@ export type FirstSync = {
 
 /**
  * A value that a destination which was connected later, or a new email address, was not sent because
- * the user is suppressed. It is sent after the suppression.
+ * the user is suppressed; it is sent after the suppression. Or one that a destination missed.
  */
-export type Skipped = { userId: string } & ({ destinationId: DestinationId } | { email: string });
+export type Skipped =
+  | { userId: string; destinationId: DestinationId }
+  | { userId: string; email: string }
+  | Missed;
+
+/**
+ * A destination was disabled when the user's value changed from the one that it has; it is sent the
+ * current one when it is enabled.
+ */
+export type Missed = { userId: string; destinationId: DestinationId; had: Json };
 
 export type CancelledSync = {
   at: number;

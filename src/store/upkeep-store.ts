@@ -383,6 +383,11 @@ function clear(db: Db, transactions: Transactions, tables: string[]): void {
   const isAll = tables.includes("sources");
   transactions.run(() => {
     for (const table of tables) db.exec(`DELETE FROM ${table}`);
+    // What destinations were not sent is of values that are gone.
+    for (const table of ["audiences", "computed_traits"])
+      db.exec(
+        `UPDATE ${table} SET body = json_remove(body, '$.skipped') WHERE body -> '$.skipped' IS NOT NULL`,
+      );
     db.exec(
       `DELETE FROM meta WHERE key IN ('followed', 'removing', 'moving'${isAll ? ", 'demo'" : ""})`,
     );

@@ -8,6 +8,7 @@ import { messageStates, messageTypes } from "../../src/domain/states.ts";
 import { formatTimestamp } from "../../src/domain/timestamp.ts";
 import type { SentMessage } from "../support/people.ts";
 import type { DestinationId } from "../../src/domain/ids.ts";
+import type { Skipped } from "../../src/engine/profile-ports.ts";
 import { Broken, expect, type Extra, type MessageRow } from "./broken.ts";
 import { destinationOf, heardBy, sourceOf, type Heard } from "./model.ts";
 import { without, type Message } from "./routing.ts";
@@ -59,6 +60,7 @@ export function checkAudiences(sim: Simulation, db: Database, fresh: readonly Me
 type Computed = {
   sourceId: number;
   firstSyncs?: readonly { destinationId: DestinationId }[];
+  skipped?: readonly Skipped[];
 };
 
 /**
@@ -67,16 +69,23 @@ type Computed = {
  */
 function valuesOf(
   { model }: Simulation,
-  { sourceId, firstSyncs = [] }: Computed,
+  { sourceId, firstSyncs = [], skipped = [] }: Computed,
   nothing: false | null,
 ): [string, Record<string, unknown>][] {
   const waiting = firstSyncs.map(({ destinationId }) => destinationOf(destinationId));
   const connected = [...model.destinations.values()]
     .filter((destination) => destination.sourceIds.includes(sourceOf(sourceId)))
     .map(({ id }) => heardBy(sourceId, id));
-  const isLeft = waiting.some((id) => model.destinations.get(id)?.enabled === true);
-  if (isLeft) throw new Broken("a first sync ends", "no enabled destination waits", firstSyncs);
-  const pending = waiting.map((id) => heardBy(sourceId, id));
+  const isEnabled = (id: string) => model.destinations.get(id)?.enabled === true;
+  if (waiting.some(isEnabled))
+    throw new Broken("a first sync ends", "no enabled destination waits", firstSyncs);
+  const missed = skipped.flatMap((each) => ("had" in each ? [each] : []));
+  for (const each of missed)
+    if (isEnabled(destinationOf(each.destinationId)) && !model.suppressed.has(each.userId))
+      throw new Broken("missed values are sent", "nothing to an enabled destination", each);
+  const pending = [...waiting, ...missed.map((each) => destinationOf(each.destinationId))].map(
+    (id) => heardBy(sourceId, id),
+  );
   for (const by of pending) model.synced.delete(by);
   return [...(model.connectedLate.has(sourceId) ? [] : [heardBy(sourceId, null)]), ...connected]
     .filter((by) => !pending.includes(by))
@@ -152,7 +161,7 @@ function isFirstToCount({ model }: Simulation, db: Database, replayOf: number): 
 }
 
 /** Reasons of destinations that do not get a call, and get the value with another one. */
-const notMeant = ["other_call", "first_sync_pending", "first_sync_of_another"];
+const notMeant = ["other_call", "first_sync_pending", "first_sync_of_another", "disabled"];
 
 /** Tells of a user only what has changed, in one call or in an identify and a track. */
 function hear(sim: Simulation, db: Database, row: MessageRow): void {

@@ -79,9 +79,8 @@ export class Model {
   /** Of these a destination was disconnected: it may be told that users left whom it had before. */
   readonly heardBefore = new Set<string>();
   /**
-   * Those that a destination was connected to while they may have had users, or while it was
-   * disabled. As long as only such destinations are connected, changes before their first sync send
-   * nothing.
+   * Those that a destination was connected to while they may have had users, or that had a disabled
+   * one: some values are sent to it later, and not to the others.
    */
   readonly connectedLate = new Set<number>();
   moved = true;
@@ -163,7 +162,8 @@ export class Model {
         this.synced.delete(heardBy(row, gone.id));
       }
       const added = connected.filter((one) => !isIn(before, one));
-      if (added.some(({ enabled }) => this.now > 0 || !enabled)) this.connectedLate.add(row);
+      const isLate = this.now > 0 && added.length > 0;
+      if (isLate || connected.some(({ enabled }) => !enabled)) this.connectedLate.add(row);
     }
   }
 

@@ -40,6 +40,7 @@ export type Causes = {
   ofEvents(changes: readonly ProfileChange[]): CauseOf;
   ofEmail(email: string, from: string | null): CauseOf;
   ofConnection(destination: string, id: DestinationId): CauseOf;
+  ofEnabling(destination: string, id: DestinationId): CauseOf;
 };
 
 export function createCauses({ store, now }: CausesOptions): Causes {
@@ -144,6 +145,14 @@ export function createCauses({ store, now }: CausesOptions): Causes {
       (computed, { userId, value }) => ({
         reason: "destination_connected",
         sentence: `${has(computed, userId, value)}, and ${nameWords(destination)} was connected later.`,
+        destinationId: id,
+      }),
+
+    ofEnabling:
+      (destination, id) =>
+      (computed, { userId, value }) => ({
+        reason: "destination_enabled",
+        sentence: `${has(computed, userId, value)}, and ${nameWords(destination)} was disabled when that changed.`,
         destinationId: id,
       }),
   };

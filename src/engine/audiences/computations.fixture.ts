@@ -4,6 +4,7 @@
  */
 
 import { onTestFinished } from "vitest";
+import type { DestinationId } from "../../domain/ids.ts";
 import { createSteppedClock } from "../../../test/support/stepped-clock.ts";
 import { openTestStore, request, type MessageDraft } from "../../store/store.fixture.ts";
 import { createChangeFeed } from "../changes.ts";
@@ -149,4 +150,17 @@ export function startFailing() {
     deliveries,
     events: () => db.prepare("SELECT count(*) FROM profile_events").pluck().get(),
   };
+}
+
+/** A new destination, which no source is connected to. */
+export function connect(
+  app: Pick<ReturnType<typeof startFailing>, "configuration">,
+  name: string,
+  enabled = true,
+): DestinationId {
+  const created = app.configuration.createDestination({
+    ...{ name, enabled, sourceIds: [], webhooks: [{ url: "http://127.0.0.1/", headers: {} }] },
+  });
+  if (!("id" in created)) throw new Error(created.message);
+  return created.id;
 }

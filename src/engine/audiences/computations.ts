@@ -116,11 +116,12 @@ export function createComputations(options: ComputationsOptions): Computations {
     now: () => clock.now(),
     onRecheck: (at) => rechecks.note(at),
     onNotified: (computed, counts) => syncs.count(computed, counts),
+    onMissed: (computed, missed) => lateDestinations.miss(computed, missed),
   });
   const sending = { ...options, registry, walker, notifier, causes };
   const syncs = new Syncs({ ...sending, onEnded: () => periods.arm() });
   const rechecks: Rechecks = new Rechecks(sending);
-  const lateDestinations = new LateDestinations(sending);
+  const lateDestinations: LateDestinations = new LateDestinations(sending);
   const periods = createPeriods({ registry, syncs, clock, report });
   const editor = createEditor({ ...options, registry, syncs, onChange: arm, lateDestinations });
   const stopping = createStopping();
@@ -159,7 +160,8 @@ export function createComputations(options: ComputationsOptions): Computations {
     hasSentTo(source, userId, to) {
       const computed = registry.ofSource(source);
       if (computed === undefined || computed.row.formerly?.includes(to) === true) return true;
-      return missingOf(computed.row, userId, to) === null;
+      const missing = missingOf(computed.row, userId, to);
+      return missing === null || missing === "missed";
     },
     forget: (userIds) => lateDestinations.forget(userIds),
     valuesOf(userId) {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { AudienceId, ComputedTraitId, DestinationId } from "../../domain/ids.ts";
 import type { AudienceView } from "../profile-pipeline.ts";
 import { request } from "../../store/store.fixture.ts";
-import { bought, rule, startFailing } from "./computations.fixture.ts";
+import { bought, connect, rule, startFailing } from "./computations.fixture.ts";
 
 type App = ReturnType<typeof startFailing>;
 
@@ -12,14 +12,6 @@ const day = 24 * 60 * 60 * 1000;
 const hour = day / 24;
 const usersOf = (count: number): string[] =>
   Array.from({ length: count }, (_, nth) => `u${String(nth).padStart(4, "0")}`);
-
-function connect(app: App, name: string, enabled = true): DestinationId {
-  const created = app.configuration.createDestination({
-    ...{ name, enabled, sourceIds: [], webhooks: [{ url: "http://127.0.0.1/", headers: {} }] },
-  });
-  if (!("id" in created)) throw new Error(created.message);
-  return created.id;
-}
 
 async function create(app: App, more: object = { rule }): Promise<AudienceView> {
   const created = await app.audiences.create({ name: "Buyers", ...more });

@@ -4,7 +4,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import type { AudienceId, DeletionId, DestinationId } from "../../domain/ids.ts";
 import { createDeleteUsers } from "../deletions/delete-users.ts";
 import { nextTurn } from "../real-time.ts";
-import { rule, startFailing } from "./computations.fixture.ts";
+import { connect, rule, startFailing } from "./computations.fixture.ts";
 import { createWalker } from "./walk.ts";
 
 type App = ReturnType<typeof startFailing>;
@@ -15,14 +15,6 @@ const usersOf = (count: number): string[] =>
   Array.from({ length: count }, (_, nth) => `u${String(nth).padStart(4, "0")}`);
 
 afterEach(() => void vi.useRealTimers());
-
-function connect(app: App, name: string, enabled = true): DestinationId {
-  const created = app.configuration.createDestination({
-    ...{ name, enabled, sourceIds: [], webhooks: [{ url: "http://127.0.0.1/", headers: {} }] },
-  });
-  if (!("id" in created)) throw new Error(created.message);
-  return created.id;
-}
 
 /** The userIds that a destination was sent, each as often as it was. */
 const reached = (app: App, id: DestinationId): unknown[] =>

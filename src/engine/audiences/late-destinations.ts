@@ -6,14 +6,18 @@
  * that place; for the others, this sends the value that they have then. A disabled destination waits
  * until it is enabled, a cancelled first sync until the next manual sync. Users who are suppressed
  * are skipped, and follow after their suppression.
+ *
+ * A destination that is disabled misses values; once it is enabled, it is sent those that differ from
+ * what it has. If it misses too many to list, it gets a first sync again.
  */
 
 import type { Destination } from "../../domain/configuration.ts";
+import { spellingOf } from "../../domain/evaluate.ts";
 import type { DestinationId } from "../../domain/ids.ts";
 import type { Activity } from "../clock/activity.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Configuration } from "../pipeline.ts";
-import type { Atomically, ComputedStore, FirstSync, Skipped } from "../profile-ports.ts";
+import type { Atomically, ComputedStore, FirstSync, Missed, Skipped } from "../profile-ports.ts";
 import { nextTurn, startTimer, type RealTimer } from "../real-time.ts";
 import type { Causes } from "./causes.ts";
 import type { Notifier } from "./notifier.ts";
@@ -22,6 +26,14 @@ import { usersPerSlice } from "./walk.ts";
 
 /** After the store failed. */
 const retryMs = 500;
+
+/** Of one audience or computed trait: they are written with its row each time. */
+const maxMissed = 1000;
+
+type ToDestinations = Pick<
+  Computed["row"],
+  "reached" | "formerly" | "goneAt" | "firstSyncs" | "skipped"
+>;
 
 type LateDestinationsOptions = {
   store: Pick<ComputedStore, "lastSent" | "lastSentAfter"> & Atomically;
@@ -116,12 +128,21 @@ export class LateDestinations {
     }
   }
 
-  #reconciled({
-    row,
-  }: Computed): Pick<
-    Computed["row"],
-    "reached" | "formerly" | "goneAt" | "firstSyncs" | "skipped"
-  > | null {
+  /** Within the transaction that records the values as sent. */
+  miss({ id }: Computed, missed: readonly Missed[]): void {
+    const { registry } = this.#options;
+    const computed = registry.get(id);
+    if (computed === undefined) return;
+    const skipped = [...(computed.row.skipped ?? []), ...missed];
+    const all = skipped.filter((each) => "had" in each);
+    const to = new Set(all.map(({ destinationId }) => destinationId));
+    registry.change(
+      computed,
+      all.length > maxMissed ? startingAgain({ ...computed.row, skipped }, to) : { skipped },
+    );
+  }
+
+  #reconciled({ row }: Computed): ToDestinations | null {
     const { configuration, clock } = this.#options;
     const connected = configuration.destinationsOf(row.sourceId).map(({ id }) => id);
     const { reached, firstSyncs = [], skipped = [] } = row;
@@ -142,8 +163,11 @@ export class LateDestinations {
     const formerly = [...new Set([...(row.formerly ?? []), ...gone])].filter(
       (id) => configuration.destination(id) !== undefined,
     );
+    const missed = (id: DestinationId) =>
+      skipped.some((each) => "had" in each && each.destinationId === id);
     const goneAt = formerly.flatMap((id) => {
-      const at = row.goneAt?.[id] ?? (gone.includes(id) ? clock.now() : null);
+      const now = missed(id) ? 0 : clock.now();
+      const at = row.goneAt?.[id] ?? (gone.includes(id) ? now : null);
       return at === null ? [] : [[id, at] as const];
     });
     return {
@@ -287,12 +311,35 @@ export class LateDestinations {
         continue;
       }
       const destination = configuration.destination(each.destinationId);
-      const wasConnected = computed.row.formerly?.includes(each.destinationId) === true;
-      if (destination === undefined || (last.value === null && !wasConnected)) continue;
-      const causeOf = causes.ofConnection(destination.name, destination.id);
-      notifier.sendTo(computed, destination.id, [last], causeOf);
+      if (destination === undefined) continue;
+      const { id, name } = destination;
+      const isMissed = "had" in each;
+      const isDue = isMissed
+        ? spellingOf(last.value) !== spellingOf(each.had)
+        : last.value !== null || computed.row.formerly?.includes(id) === true;
+      const causeOf = isMissed ? causes.ofEnabling(name, id) : causes.ofConnection(name, id);
+      if (isDue) notifier.sendTo(computed, id, [last], causeOf);
     }
     const skipped = (computed.row.skipped ?? []).filter((each) => !sent.includes(each));
     registry.change(computed, { skipped });
   }
+}
+
+/** With a first sync of these destinations, as if they were connected again. */
+function startingAgain(
+  { reached = [], formerly = [], goneAt = {}, firstSyncs = [], skipped = [] }: ToDestinations,
+  destinations: ReadonlySet<DestinationId>,
+): ToDestinations {
+  const again = [...destinations];
+  const isOther = (id: DestinationId): boolean => !destinations.has(id);
+  return {
+    reached: reached.filter(isOther),
+    formerly: [...new Set([...formerly, ...again])],
+    goneAt: { ...goneAt, ...Object.fromEntries(again.map((id) => [id, 0])) },
+    firstSyncs: [
+      ...firstSyncs.filter(({ destinationId }) => isOther(destinationId)),
+      ...again.map((id) => ({ destinationId: id, after: "", sent: 0 })),
+    ],
+    skipped: skipped.filter((each) => "email" in each || isOther(each.destinationId)),
+  };
 }

@@ -277,8 +277,10 @@ export class Rechecks {
   }
 
   /** The store may refuse to say when the next one is due. */
-  #resume(): void {
+  #resume(isRetry = false): void {
     try {
+      // Memory may be ahead of the store.
+      if (isRetry) this.#options.registry.reload();
       this.start();
     } catch (error) {
       this.#retryAfter(error);
@@ -290,7 +292,7 @@ export class Rechecks {
     this.#options.report(error);
     // A recheck may fail, and so may the look for the next one: they share one timer.
     this.#retry?.cancel();
-    this.#retry = startTimer(retryMs, () => this.#resume());
+    this.#retry = startTimer(retryMs, () => this.#resume(true));
   }
 
   async #run(origin: Origin): Promise<void> {

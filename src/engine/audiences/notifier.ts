@@ -17,7 +17,7 @@ import type {
   InternalMessages,
 } from "../ingest/internal-messages.ts";
 import { createWeigher, integrationsFor, stepsPerTurn } from "../route/route.ts";
-import type { ComputedStore, LastSent, ProfileStore } from "../profile-ports.ts";
+import type { ComputedStore, LastSent, Missed, ProfileStore } from "../profile-ports.ts";
 import type { Computed, CurrentValue, UserValue, CauseOf } from "./registry.ts";
 
 type NotifierOptions = {
@@ -35,6 +35,8 @@ type NotifierOptions = {
   onRecheck: (at: number) => void;
   /** With what was sent now. */
   onNotified: (computed: Computed, counts: SyncCounts) => void;
+  /** With what disabled destinations were not sent now. */
+  onMissed: (computed: Computed, missed: readonly Missed[]) => void;
 };
 
 /** A value to send again, to one more address of the user. */
@@ -59,6 +61,7 @@ export function createNotifier({
   activity,
   onRecheck,
   onNotified,
+  onMissed,
 }: NotifierOptions) {
   const space = (): string => store.space(() => spaceId(configuration.settings().seed));
 
@@ -158,6 +161,8 @@ export function createNotifier({
       const batches = [...values].flatMap(([computed, users]) => {
         if (configuration.source(computed.row.sourceId) === undefined) return [];
         const callsFor = createCaller(computed);
+        const disabled = connectedTo(computed).filter(({ enabled }) => !enabled);
+        const missed: Missed[] = [];
         const counts = { entered: 0, left: 0 };
         const messages = [...users].flatMap((user) => {
           const { userId, value, until } = user;
@@ -167,9 +172,13 @@ export function createNotifier({
           if (until === null || until > now()) postponed.delete(keyOf(computed, userId));
           if (cause === null) return [];
           counts[value === null ? "left" : "entered"] += 1;
+          for (const { id: destinationId } of disabled)
+            if (missingOf(computed.row, userId, destinationId) === null)
+              missed.push({ userId, destinationId, had: changed?.before ?? null });
           return callsFor(userId, value, [null, ...reachedEmails(computed, userId)], cause);
         });
         if (counts.entered + counts.left > 0) onNotified(computed, counts);
+        if (missed.length > 0) onMissed(computed, missed);
         return [{ computed, messages }];
       });
       commit(batches);
@@ -204,7 +213,7 @@ export function createNotifier({
       });
       commit([{ computed, messages }]);
     },
-    /** Sends values again, to a destination that was connected later. */
+    /** Sends current values to one destination that does not have them. */
     sendTo(
       computed: Computed,
       destinationId: DestinationId,
@@ -272,7 +281,10 @@ function leftOutOf(
   return [[id, { reason: "other_call", detail }]];
 }
 
-/** First syncs that have not reached the user: they will send the value that the user has then. */
+/**
+ * First syncs that have not reached the user: they will send the value that the user has then. And
+ * destinations that missed a value and are enabled.
+ */
 function notReached(
   userId: string,
   { row }: Computed,
@@ -280,32 +292,37 @@ function notReached(
 ): LeftOutEntry[] {
   const { firstSyncs = [], skipped = [] } = row;
   if (firstSyncs.length === 0 && skipped.length === 0) return [];
-  return connected.flatMap(({ id, name }): LeftOutEntry[] => {
+  return connected.flatMap(({ id, name, enabled }): LeftOutEntry[] => {
     const missing = missingOf(row, userId, id);
-    if (missing === null) return [];
+    if (missing === null || (missing === "missed" && !enabled)) return [];
     const first = `The first sync of ${row.name} with ${name}`;
     const detail = {
       later: `${first} has not reached this user. It sends the value that the user has then.`,
       cancelled: `${first} was cancelled before it reached this user. The next manual sync sends the value that the user has then.`,
       skipped: `${first} skipped this user, who was suppressed. The user's current value is sent next.`,
+      missed: `${name} was disabled when the value of this user changed. The user's current value is sent next.`,
     }[missing];
     return [[id, { reason: "first_sync_pending", detail }]];
   });
 }
 
-/** Why a destination was sent no value of the user so far; null when it has those of its time. */
+/**
+ * Why a destination was sent no value of the user so far, or missed a change of it; null when it has
+ * those of its time.
+ */
 export function missingOf(
   { firstSyncs = [], skipped = [] }: Computed["row"],
   userId: string,
   to: DestinationId,
-): "later" | "cancelled" | "skipped" | null {
+): "later" | "cancelled" | "skipped" | "missed" | null {
   const first = firstSyncs.find(({ destinationId }) => destinationId === to);
   if (first !== undefined && (first.after === "" || compareText(userId, first.after) > 0))
     return first.cancelled === undefined ? "later" : "cancelled";
-  const isSkipped = skipped.some(
+  const found = skipped.find(
     (each) => each.userId === userId && "destinationId" in each && each.destinationId === to,
   );
-  return isSkipped ? "skipped" : null;
+  if (found === undefined) return null;
+  return "had" in found ? "missed" : "skipped";
 }
 
 function isSame(one: Json, other: Json): boolean {

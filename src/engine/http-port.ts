@@ -171,21 +171,34 @@ export async function close(server: Server, limitMs: number): Promise<void> {
   limit.cancel();
 }
 
+/** Node's own limit. */
+const usualHeaderSize = 16 * 1024;
+
 /** Answers input that is not a request, and CONNECT with `noProxy`. */
-export function answerBadInput(server: Server, noProxy: Problem): void {
+export function answerBadInput(
+  server: Server,
+  noProxy: Problem,
+  maxHeaderSize = usualHeaderSize,
+): void {
   server.on("connect", (_request, socket: Socket) => refuse(socket, noProxy));
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
-    const wrong = problemOfInput(error, socket);
+    const wrong = problemOfInput(error, socket, maxHeaderSize);
     if (wrong === null) socket.destroy();
     else refuse(socket, wrong);
   });
 }
 
 /** What is wrong with input that is not a request; null when the connection cannot be answered. */
-export function problemOfInput(error: NodeJS.ErrnoException, socket: Socket): Problem | null {
+export function problemOfInput(
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  maxHeaderSize = usualHeaderSize,
+): Problem | null {
   if (!socket.writable) return null;
-  if (error.code === "HPE_HEADER_OVERFLOW")
-    return problem(431, "headers_too_large", "The request line and headers are too long.");
+  if (error.code === "HPE_HEADER_OVERFLOW") {
+    const limit = `${maxHeaderSize / 1024} KB`;
+    return problem(431, "headers_too_large", `The request line and headers are over ${limit}.`);
+  }
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT")
     return problem(408, "request_timeout", "The request did not arrive in time.");
   if (error.code?.startsWith("HPE_") !== true) return null;

@@ -85,7 +85,7 @@ export function createControlPort({
   };
   const server = createServer({ ...arrivalLimits(arrival), maxHeaderSize });
   serveRequests(server, handle, answerProblem);
-  answerBadInput(server, problem(405, "method_not_allowed", "This is not a proxy."));
+  answerBadInput(server, problem(405, "method_not_allowed", "This is not a proxy."), maxHeaderSize);
 
   return {
     async start() {

@@ -203,7 +203,7 @@ describe("a held attempt", () => {
   }) => {
     const app = await start.app({ clock: "paused" });
     const { now } = await app.call("clock.get", {});
-    const delays = [100, 700, 2500, 4900, 5100];
+    const delays = [100, 700, 2500, 4999, 5100];
     const endpoints = await Promise.all(
       delays.map((delayMs) =>
         app.call("endpoints.create", {
@@ -228,7 +228,7 @@ describe("a held attempt", () => {
       ["success", 100, now],
       ["success", 700, now],
       ["success", 2500, now],
-      ["success", 4900, now],
+      ["success", 4999, now],
       ["timeout", 5000, now],
     ]);
   });

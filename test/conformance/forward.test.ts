@@ -6,12 +6,12 @@ import { outcomeOf, starting, until, type RunningApp } from "../support/running-
 
 const test = base.extend("start", starting);
 
-async function behind(app: RunningApp, to: string, steps: Partial<Step>[]) {
+async function behind(app: RunningApp, to: string, steps: Partial<Step>[], more = {}) {
   const endpoint = await app.call("endpoints.create", {
     name: "In between",
     steps: steps.map((step) => ({ do: "forward" as const, to, ...step })),
   });
-  await app.destination([endpoint.url], { sharedSecret: "s" });
+  await app.destination([endpoint.url], { sharedSecret: "s", ...more });
   return {
     endpoint,
     requests: async () =>
@@ -62,6 +62,26 @@ test("what a forward waits is clock time, and an advance waits for the receiver"
   expect(attempt).toMatchObject({ outcome: "success", simulated: true });
   expect(attempt?.durationMs).toBeGreaterThanOrEqual(4_000);
   expect(attempt?.durationMs).toBeLessThan(5_000);
+});
+
+test("a receiver has what the wait before it left of the deadline, in real time", async ({
+  start,
+}) => {
+  const app = await start.app({ clock: "paused" });
+  const working = Promise.withResolvers<{ end(): void }>();
+  const receiver = await start.receiver((response) => working.resolve(response));
+  await app.call("retryProfiles.create", {
+    ...{ name: "once", timeoutMs: 600_000 },
+    schedule: { kind: "list", delaysMs: [14_400_000] },
+  });
+  await behind(app, receiver.url, [{ delayMs: 599_999 }], { retryProfile: "once" });
+  const id = await app.send();
+  const advanced = app.call("clock.advance", { byMs: 600_000 });
+  const response = await working.promise;
+  await until(async () => (await app.delivery(id)).attempts.length === 1);
+  response.end();
+  await advanced;
+  expect((await app.delivery(id)).attempts.map(outcomeOf)).toEqual(["1: timeout"]);
 });
 
 test("an answer that is delayed beyond the deadline is a timeout on the clock, and the receiver has done its work", async ({

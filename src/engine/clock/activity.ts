@@ -242,6 +242,8 @@ export type Holdable = {
    * The endpoint continues with it as of this time: when its wait ended, not when its timer fired.
    */
   release(at: number): void;
+  /** The endpoint has passed the request on, so that its receiver's real time counts. */
+  passedOn?(): void;
 };
 
 type EndpointSocket = Partial<Pick<Socket, "remoteAddress" | "remotePort" | "localPort">>;

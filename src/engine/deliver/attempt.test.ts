@@ -164,9 +164,8 @@ test("while it is held the clock's time counts, before and after it what both cl
   one.pass(3, 440);
   one.request.onPhase("firstByte");
   found.release(start + 450);
-  // Of the thousand, 50 were spent before it and 400 in it, and 3 real ones are not over.
   expect([one.calls(), one.work.isHeld, told.splice(0)]).toEqual([
-    [["limit", 550]],
+    [["limit", 1000]],
     false,
     [["release", 450]],
   ]);
@@ -174,9 +173,45 @@ test("while it is held the clock's time counts, before and after it what both cl
   one.pass(20, 500);
   one.request.onEnd(answered());
   expect(await one.attempt.done).toMatchObject({
-    ...{ simulated: true, durationMs: 470 },
+    ...{ simulated: true, durationMs: 450 },
     phases: { sent: 60, firstByte: 500 },
   });
+});
+
+test("an answer that is finished in time is in time however long its way is, and one that is passed on has what is left", async () => {
+  const told: unknown[] = [];
+  const through = {
+    hold: () => {},
+    release: () => {},
+    passedOn: () => void told.push("passed on"),
+  };
+  for (const [isPassedOn, limits, durationMs] of [
+    [false, [["limit", 1000]], 990],
+    [
+      true,
+      [
+        ["limit", 1000],
+        ["limit", 10],
+      ],
+      998,
+    ],
+  ] as const) {
+    const one = begin({ through });
+    const found = one.connect();
+    found.passedOn?.();
+    expect(one.calls()).toEqual([]);
+    found.hold(start);
+    one.pass(1, 990);
+    one.calls();
+    found.release(start + 990);
+    if (isPassedOn) found.passedOn?.();
+    expect(one.calls()).toEqual(limits);
+    one.pass(8, 4000);
+    one.request.onEnd(answered());
+    found.passedOn?.();
+    expect(await one.attempt.done).toMatchObject({ outcome: "success", durationMs });
+  }
+  expect(told).toEqual(["passed on", "passed on", "passed on"]);
 });
 
 test("one that is held for too long is ended by the clock, at the millisecond", async () => {
@@ -198,8 +233,7 @@ test("one that is held for too long is ended by the clock, at the millisecond", 
 test("one that is released at the end of its time or later is ended then, and one before goes on", () => {
   for (const [at, calls] of [
     [-5, [["limit", 1000]]],
-    [0, [["limit", 1000]]],
-    [999, [["limit", 1]]],
+    [999, [["limit", 1000]]],
     [1000, [["abort", { timeoutMs: 1000 }]]],
     [1001, [["abort", { timeoutMs: 1000 }]]],
   ] as const) {
@@ -218,6 +252,7 @@ test("one that is held a second time has what the first left, and its deadline i
   found.hold(start);
   one.pass(0, 300);
   found.release(start + 300);
+  found.passedOn?.();
   one.pass(50, 100);
   one.calls();
   found.hold(start + 400);

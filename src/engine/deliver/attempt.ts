@@ -1,7 +1,8 @@
 /**
  * One attempt: one request to one webhook under its deadline, and its record. The deadline uses
- * real time, except while a test endpoint holds the request: then it uses clock time. A request
- * that a test endpoint forwards is sent as one too.
+ * real time, except while a test endpoint holds the request: then it uses clock time, and an answer
+ * that the endpoint finishes in time is in time. A request that a test endpoint forwards is sent as
+ * one too.
  */
 
 import type { Outcome } from "../../domain/states.ts";
@@ -132,6 +133,7 @@ class Attempt implements RunningAttempt {
       received: () => this.#exchange.markReached(),
       hold: (since) => this.#hold(since),
       release: (at) => this.#release(at),
+      passedOn: () => this.#passOn(),
     });
   }
 
@@ -159,10 +161,22 @@ class Attempt implements RunningAttempt {
     const time = this.#timeOf();
     time.release(Math.min(at, this.#heldUntilAtMost));
     this.#heldDeadline?.cancel();
-    if (at < this.#heldUntilAtMost) this.#exchange.limit(timeoutMs - time.elapsed());
+    // Only an end for an answer that never arrives: the transfer does not count.
+    if (at < this.#heldUntilAtMost) this.#exchange.limit(timeoutMs);
     else this.#abort();
     work.release();
     through?.release(at);
+  }
+
+  #passOn(): void {
+    if (this.#isEnded) return;
+    const { timeoutMs, through } = this.#options;
+    if (this.#simulated) {
+      const time = this.#timeOf();
+      time.resume();
+      this.#exchange.limit(timeoutMs - time.elapsed());
+    }
+    through?.passedOn?.();
   }
 
   #end(result: ExchangeResult): void {
@@ -210,17 +224,17 @@ function outcomeOf(outcome: ExchangeResult["outcome"], response: RecordedRespons
 
 /**
  * How long an attempt takes. While a test endpoint holds it, the clock time of the endpoint's
- * program counts, to the millisecond, however late timers fire in a busy process. Before and after,
- * real time counts, but no more of it than the clock has moved: none on a paused clock, and not
- * stretched on a fast one.
+ * program counts, to the millisecond, however late timers fire in a busy process. What the endpoint
+ * sends after that takes no time. Before, and when the request is passed on, real time counts, but
+ * no more of it than the clock has moved: none on a paused clock, and not stretched on a fast one.
  */
 class AttemptTime {
   readonly #clock: Clock;
   #spent = 0;
   /** Clock time since which it is held, null while it is not. */
   #heldSince: number | null = null;
-  /** When the current time on the network began, by both clocks. */
-  #onNetworkSince: { real: number; clock: number };
+  /** When the current time on the network began, by both clocks; null while it takes no time. */
+  #onNetworkSince: { real: number; clock: number } | null;
 
   constructor(clock: Clock, startedAt: number, started: number) {
     this.#clock = clock;
@@ -247,10 +261,15 @@ class AttemptTime {
     if (this.#heldSince === null) return;
     this.#spent += Math.max(0, at - this.#heldSince);
     this.#heldSince = null;
-    this.#onNetworkSince = { real: this.#clock.monotonic(), clock: at };
+    this.#onNetworkSince = null;
+  }
+
+  resume(): void {
+    this.#onNetworkSince ??= { real: this.#clock.monotonic(), clock: this.#clock.now() };
   }
 
   #onNetwork(until: number): number {
+    if (this.#onNetworkSince === null) return 0;
     const { real, clock } = this.#onNetworkSince;
     return Math.max(0, Math.min(this.#clock.monotonic() - real, until - clock));
   }

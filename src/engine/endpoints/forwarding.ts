@@ -220,6 +220,7 @@ class Forward implements Serving {
     const exchange = entry.forward({ ...noted, ...outgoing, startedAt: clock.now() });
     const work = activity.begin(this.#work.origin);
     const via = [...(this.#from?.via ?? []), endpoint.id];
+    through?.passedOn?.();
     const attempt = startAttempt({
       ...{ sender, clock, holds, work, through, via, ...outgoing },
       timeoutMs: this.#from?.timeoutMs ?? forwardTimeoutMs,

@@ -133,8 +133,17 @@ const lift = members({
   lift: userIds.describe("Messages of these suppressed users are accepted again."),
   ...everyStep,
 });
-const retry = members({ retry: ofDeliveries, ...everyStep });
-const cancel = members({ cancel: ofDeliveries, ...everyStep });
+const manualStep = {
+  ifPossible: z
+    .boolean({ error: "true or false" })
+    .optional()
+    .describe(
+      "true: deliveries for which it is refused, because they are being sent or over, stay as they are. When left out, the step fails then, and when there is no delivery.",
+    ),
+  ...everyStep,
+};
+const retry = members({ retry: ofDeliveries, ...manualStep });
+const cancel = members({ cancel: ofDeliveries, ...manualStep });
 
 const waitStep = members({
   wait: duration

@@ -44,7 +44,9 @@ export function stepPhrase(verb: Verb, step: JsonObject): string {
       return cut(isObject(said) ? `${verb} ${members(said)}` : `${verb} ${plain(said, ", ")}`);
     case "retry":
     case "cancel":
-      return cut(`${verb} deliveries of ${members(said, " or ")}`);
+      return cut(
+        `${verb} deliveries of ${members(said, " or ")}${step["ifPossible"] === true ? ", if possible" : ""}`,
+      );
     case "request":
       return cut(requestPhrase(said));
     case "expect":

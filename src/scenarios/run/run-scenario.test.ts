@@ -51,3 +51,28 @@ steps:
     expect(report.steps.filter(({ state }) => state !== "passed")).toEqual([]);
   },
 );
+
+test("a retry and a cancel that are made if possible do nothing to what is over or not there", async () => {
+  const text = `name: A
+endpoints: { Receiver: [{ status: 200 }] }
+destinations: { Receiver: { webhooks: [{ endpoint: Receiver }] } }
+steps:
+  - cancel: { userId: u_1 }
+    ifPossible: true
+  - send: { type: track, event: Bought, userId: u_1 }
+  - retry: { userId: u_1 }
+    ifPossible: true
+  - retry: { userId: u_1 }
+    ifPossible: false
+  - advance: idle
+`;
+  const { steps } = await runRead({ read: readScenario(text), start: startPipeline });
+  expect(steps.map(({ text, outcome, problem }) => outcome ?? problem ?? text)).toEqual([
+    "0 cancelled",
+    "1 message in 1 request from Source, answered 200",
+    "0 requeued",
+    "The delivery has been delivered. Replay its message to send it again.",
+    "advance idle",
+  ]);
+  expect(steps[0]?.text).toBe("cancel deliveries of userId u_1, if possible");
+});

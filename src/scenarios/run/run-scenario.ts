@@ -19,6 +19,7 @@ import {
   defaultSeed,
   defaultStartAt,
   verbs,
+  type DeliveriesInput,
   type Scenario,
   type ReadScenario,
 } from "../file/scenario-schema.ts";
@@ -26,6 +27,7 @@ import { rawAt, type FileProblem, type Path } from "../file/yaml-places.ts";
 import { stepPhrase, claimPhrase } from "../report/phrases.ts";
 import type { ScenarioPipeline, RunningPipeline, StartPipeline } from "./pipeline.ts";
 import { pause } from "../../receiver/wire.ts";
+import type { SeenDelivery } from "./deliveries.ts";
 import type { Session } from "./session.ts";
 import { startSession } from "./set-up.ts";
 import { findUnreachable } from "./reachable.ts";
@@ -153,6 +155,15 @@ export async function runScenario({
     state: report.steps.every(({ state }) => state === "passed") ? "passed" : "failed",
     endedAt: now,
   };
+}
+
+/** The step that could not be done, in a sentence; null when the run came to its end. */
+export function stopOf({ steps }: ScenarioReport): string | null {
+  const skipped = steps.findIndex(({ state }) => state === "skipped");
+  const last = steps[skipped - 1];
+  return last === undefined
+    ? null
+    : `The scenario stops at step ${skipped}, ${last.text}: ${last.problem ?? ""}`;
 }
 
 function resultOf(
@@ -296,13 +307,9 @@ async function act(
   }
   if ("lift" in step) await session.act(() => session.lift(step.lift));
   if ("retry" in step)
-    return {
-      outcome: `${await session.act(() => session.withDeliveries("retry", (delivery) => choosesDelivery(step.retry, delivery)))} requeued`,
-    };
+    return { outcome: `${await changeDeliveries("retry", step.retry, step, session)} requeued` };
   if ("cancel" in step)
-    return {
-      outcome: `${await session.act(() => session.withDeliveries("cancel", (delivery) => choosesDelivery(step.cancel, delivery)))} cancelled`,
-    };
+    return { outcome: `${await changeDeliveries("cancel", step.cancel, step, session)} cancelled` };
   if ("request" in step) return session.act(() => session.requests.take(step, signal));
   if ("command" in step) return session.act(() => session.requests.runCommand(step));
   if ("wait" in step) await session.act(() => pause(step.wait, signal));
@@ -315,6 +322,16 @@ async function act(
       }),
     };
   return {};
+}
+
+function changeDeliveries(
+  what: "retry" | "cancel",
+  of: DeliveriesInput,
+  { ifPossible = false }: { ifPossible?: boolean | undefined },
+  session: Session,
+): Promise<number> {
+  const isChosen = (delivery: SeenDelivery) => choosesDelivery(of, delivery);
+  return session.act(() => session.withDeliveries(what, isChosen, ifPossible));
 }
 
 type Place = { read: ReadScenario; session: Session; path: Path };

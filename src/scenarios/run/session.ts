@@ -28,7 +28,7 @@ import {
 import type { SeenDelivery } from "./deliveries.ts";
 import { createHistoryReader, type History } from "./history.ts";
 import { Requests } from "./request.ts";
-import type { ScenarioPipeline } from "./pipeline.ts";
+import { CallRefused, type ScenarioPipeline } from "./pipeline.ts";
 
 type Computed = Pick<AnswerOf<"audiences.create">, "id" | "key" | "sourceId" | "createdAt"> & {
   kind: "audiences" | "computedTraits";
@@ -275,16 +275,25 @@ export class Session {
   async withDeliveries(
     what: "retry" | "cancel",
     isChosen: (delivery: SeenDelivery) => boolean,
+    ifPossible: boolean,
   ): Promise<number> {
     const { deliveries } = await this.#read();
     const chosen = deliveries.filter(isChosen);
-    if (chosen.length === 0)
+    if (chosen.length === 0 && !ifPossible)
       throw new Error(
         `There is no delivery to ${what}: of ${deliveries.length}, none was selected.`,
       );
-    for (const { details } of chosen)
-      await this.pipeline.call(`deliveries.${what}`, { id: details.id });
-    return chosen.length;
+    let done = 0;
+    for (const { details } of chosen) {
+      try {
+        await this.pipeline.call(`deliveries.${what}`, { id: details.id });
+        done += 1;
+      } catch (error) {
+        const isRefused = error instanceof CallRefused && error.problem.status === 409;
+        if (!ifPossible || !isRefused) throw error;
+      }
+    }
+    return done;
   }
 
   /** Returns how many attempts were made meanwhile. */

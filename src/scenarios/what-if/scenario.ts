@@ -295,7 +295,8 @@ function stepsOf(recorded: Recorded, destination: string): Step[] {
       const retryProfile = windowName(window);
       steps.push({ change: { destinations: { [destination]: { retryProfile } } } });
     }
-    steps.push(retry === null ? { cancel: of } : { retry: of });
+    // With another answer, the delivery may be over by then, or being sent.
+    steps.push({ ...(retry === null ? { cancel: of } : { retry: of }), ifPossible: true });
   }
   // What is not over in the record is compared as it stands now.
   if (isSettled(delivery.state)) steps.push({ advance: "idle" });

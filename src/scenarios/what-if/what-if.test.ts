@@ -1,80 +1,24 @@
 import { createServer } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { startInMemory } from "../../app.ts";
-import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
+import { describe, expect, test } from "vitest";
 import { deliveryIds } from "../../domain/ids.ts";
 import { documented, plannedRounds } from "../../domain/retry.ts";
 import { readScenario } from "../file/read-scenario.ts";
-import { typedCalls } from "../run/pipeline.ts";
+import {
+  ask,
+  call,
+  destinationAt,
+  messageOf,
+  pipeline,
+  results,
+  rows,
+  send,
+  startForEach,
+  type Message,
+} from "./what-if.fixture.ts";
 
-let own: Awaited<ReturnType<typeof startInMemory>>;
-beforeEach(async () => {
-  own = await startInMemory({ startAt: Date.parse("2026-11-21T09:00:00Z"), version: "0.0.0" });
-});
-afterEach(() => own.stop());
-
-const call = <Name extends CallName>(name: Name, input: InputOf<Name>): Promise<AnswerOf<Name>> =>
-  typedCalls(own.api.call).call(name, input);
-
-type Steps = InputOf<"endpoints.create">["steps"];
-type Message = AnswerOf<"messages.get">;
-type Answer = InputOf<"scenarios.whatIf">["answer"];
-
-async function destinationAt(
-  programs: Record<string, Steps>,
-  more: Partial<InputOf<"destinations.create">> = {},
-) {
-  const source = await call("sources.create", { name: "Shop", writeKey: "key-shop" });
-  const webhooks = [];
-  for (const [name, steps] of Object.entries(programs))
-    webhooks.push({ url: (await call("endpoints.create", { name, steps })).url });
-  const destination = await call("destinations.create", {
-    name: "Billing",
-    sourceIds: [source.id],
-    webhooks,
-    sharedSecret: "s3cret",
-    ...more,
-  });
-  return { source, destination };
-}
-
-async function send(event: string, properties = {}, members = {}): Promise<void> {
-  const authorization = `Basic ${Buffer.from("key-shop:").toString("base64")}`;
-  const body = JSON.stringify({ event, userId: "u_1", messageId: event, properties, ...members });
-  await fetch(`${own.ingestUrl}/v1/track`, {
-    method: "POST",
-    headers: { authorization, "user-agent": "analytics-python/2.3.4" },
-    body,
-  });
-  await call("pipeline.settle", {});
-}
-
-async function messageOf(event: string): Promise<Message> {
-  const { items } = await call("messages.list", { limit: 100 });
-  const id = items.find((each) => each.messageId === event)?.id ?? "";
-  return call("messages.get", { id });
-}
-
-async function ask(message: Message, round: number, answer: Answer, webhook = 0) {
-  const attempts = message.deliveries.flatMap((delivery) => delivery.attempts);
-  const webhookIds = [...new Set(attempts.map(({ webhookId }) => webhookId))].toSorted();
-  const attempt = attempts.find(
-    (each) => each.round === round && each.webhookId === webhookIds[webhook],
-  );
-  return call("scenarios.whatIf", { messageId: message.id, attemptId: attempt?.id ?? "", answer });
-}
-
-const results = ({ attempts }: Message["deliveries"][number]) =>
-  attempts
-    .toSorted((a, b) => a.round - b.round || a.webhookUrl.localeCompare(b.webhookUrl))
-    .map(
-      ({ round, outcome, response, webhookUrl }) =>
-        `${round} ${new URL(webhookUrl).pathname.slice(1)} ${response?.status ?? outcome}`,
-    );
-const rows = (answer: AnswerOf<"scenarios.whatIf">) =>
-  answer.differences.map(({ what, difference, isLoss }) => [what, difference, isLoss]);
+startForEach();
 
 describe("what if an attempt had been answered differently", () => {
   test("a success ends the delivery there, and the receiver that got it later never has it", async () => {
@@ -210,67 +154,6 @@ describe("what if an attempt had been answered differently", () => {
     }
   });
 
-  test("keeps a custom retry profile, a second window and a cancellation, and compares what still waits as it stands now", async () => {
-    await call("retryProfiles.create", {
-      name: "twice",
-      schedule: { kind: "list", delaysMs: [7000] },
-      jitter: 0,
-      retriedStatuses: [{ from: 400, to: 599 }],
-    });
-    await destinationAt(
-      {
-        billing: [
-          { do: "answer", status: 404, times: 3 },
-          { do: "answer", status: 503 },
-        ],
-      },
-      { retryProfile: "twice" },
-    );
-    await send("A");
-    await call("clock.advance", { to: "idle" });
-    const expired = await messageOf("A");
-    expect(expired.state).toBe("expired");
-    await call("clock.advance", { byMs: 3_600_000 });
-    await call("deliveries.retry", { id: expired.deliveries[0]?.id ?? "" });
-    await call("pipeline.settle", {});
-    const waiting = await messageOf("A");
-    expect(waiting.state).toBe("waiting");
-    const answer = await ask(waiting, 2, { status: 500 });
-    expect(answer.notes).toHaveLength(1);
-    expect(results(answer.whatIf)).toEqual(["1 billing 404", "2 billing 500", "3 billing 404"]);
-    expect(answer.whatIf.state).toBe("waiting");
-    expect(answer.whatIf.attempts.map(({ startedAt }) => startedAt)).toEqual(
-      answer.asItWas.attempts.map(({ startedAt }) => startedAt),
-    );
-    await call("deliveries.cancel", { id: waiting.deliveries[0]?.id ?? "" });
-    const cancelled = await ask(await messageOf("A"), 1, { status: 500 });
-    expect(cancelled.whatIf.state).toBe("cancelled");
-    expect((await ask(await messageOf("A"), 1, { status: 200 })).whatIf.state).toBe("delivered");
-  });
-
-  test("repeats a retry that somebody asked for before the round was due", async () => {
-    await destinationAt({ billing: [{ do: "answer", status: 503, times: 3 }, { do: "answer" }] });
-    await call("clock.advance", { byMs: 400 });
-    await send("A");
-    const [waiting] = (await messageOf("A")).deliveries;
-    await call("deliveries.retry", { id: waiting?.id ?? "" });
-    await call("pipeline.settle", {});
-    const stillWaiting = await ask(await messageOf("A"), 2, { status: 400 });
-    expect(results(stillWaiting.whatIf)).toEqual(["1 billing 503", "2 billing 400"]);
-    await call("clock.advance", { to: "idle" });
-    const { asItWas, whatIf, notes } = await ask(await messageOf("A"), 3, { status: 500 });
-    expect(results(whatIf)).toEqual([
-      "1 billing 503",
-      "2 billing 503",
-      "3 billing 500",
-      "4 billing 200",
-    ]);
-    expect(whatIf.attempts.map(({ startedAt }) => startedAt)).toEqual(
-      asItWas.attempts.map(({ startedAt }) => startedAt),
-    );
-    expect(notes).toHaveLength(1);
-  });
-
   test("works for a delete message, one of an audience, and a destination that is gone", async () => {
     const { destination } = await destinationAt({
       billing: [{ do: "answer", status: 503, match: { type: "delete" } }, { do: "answer" }],
@@ -306,7 +189,7 @@ describe("what if an attempt had been answered differently", () => {
       properties: { email: "a@b", n: 1 },
     };
     const authorization = `Basic ${Buffer.from("key-shop:").toString("base64")}`;
-    await fetch(`${own.ingestUrl}/v1/track`, {
+    await fetch(`${pipeline().ingestUrl}/v1/track`, {
       method: "POST",
       headers: { authorization, "user-agent": "no version" },
       body: JSON.stringify({ ...body, messageId: "A" }),
@@ -408,7 +291,7 @@ describe("what if an attempt had been answered differently", () => {
       attemptId: message.deliveries[0]?.attempts[0]?.id ?? "",
       answer: { status: 410 },
     };
-    const asked = () => own.api.call("scenarios.whatIf", input);
+    const asked = () => pipeline().api.call("scenarios.whatIf", input);
     const answers = await Promise.all(Array.from({ length: 6 }, asked));
     const refused = answers.filter(({ status }) => status !== 200);
     expect(refused).toEqual(
@@ -427,13 +310,13 @@ describe("what if an attempt had been answered differently", () => {
     const message = await messageOf("A");
     const answer = await ask(message, 4, { status: 201 });
     expect(readScenario(answer.text)).not.toHaveProperty("problems");
-    const wrong = await own.api.call("scenarios.whatIf", {
+    const wrong = await pipeline().api.call("scenarios.whatIf", {
       messageId: message.id,
       attemptId: "att_000000zzz",
       answer: {},
     });
     expect(wrong.status).toBe(404);
-    const bad = await own.api.call("scenarios.whatIf", {
+    const bad = await pipeline().api.call("scenarios.whatIf", {
       messageId: message.id,
       attemptId: message.deliveries[0]?.attempts[0]?.id,
       answer: { status: 99 },

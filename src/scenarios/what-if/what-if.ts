@@ -18,7 +18,7 @@ import { readWritten } from "../file/read-scenario.ts";
 import type { ScenarioInput } from "../file/scenario-schema.ts";
 import { scenarioYaml } from "../record/record.ts";
 import { CallRefused, type ScenarioPipeline, type StartPipeline } from "../run/pipeline.ts";
-import { runRead } from "../run/run-scenario.ts";
+import { runRead, stopOf } from "../run/run-scenario.ts";
 import { differencesOf } from "./differences.ts";
 import { answerWords, isMapped, scenarioOf, webhooksOf, type Recorded } from "./scenario.ts";
 
@@ -68,9 +68,9 @@ async function answerOf({
   const scenario = (what: typeof changed | null): ScenarioInput =>
     scenarioOf(recorded, { about, answer: what }, note);
 
-  const control = await play(scenario(null), recorded, start);
+  const control = await play(scenario(null), recorded, start, note);
   if (isProblem(control)) return control;
-  const played = await play(scenario(changed), recorded, start);
+  const played = await play(scenario(changed), recorded, start, note);
   if (isProblem(played)) return played;
   const unchangedText = await scenarioYaml(scenario(null));
   const text = await scenarioYaml(scenario(changed));
@@ -174,6 +174,7 @@ async function play(
   scenario: ScenarioInput,
   recorded: Recorded,
   start: StartPipeline,
+  note: (sentence: string) => void,
 ): Promise<DeliveryDetailsAnswer | Problem> {
   let played: DeliveryDetailsAnswer | null = null;
   await nextTurn();
@@ -190,6 +191,8 @@ async function play(
       };
     },
   });
+  const stop = stopOf(report);
+  if (stop !== null) note(stop);
   if (played !== null) return played;
   const wrong =
     report.problems[0]?.message ?? report.steps.find((step) => step.problem !== null)?.problem;

@@ -2,8 +2,9 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { startInMemory } from "../../app.ts";
 import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
 import { typedCalls, type StartPipeline } from "../run/pipeline.ts";
-import { readScenario } from "../file/read-scenario.ts";
+import { readScenario, readWritten } from "../file/read-scenario.ts";
 import { runRead } from "../run/run-scenario.ts";
+import { recordScenario } from "./record.ts";
 
 const startAt = Date.parse("2026-11-21T09:00:00Z");
 let own: Awaited<ReturnType<typeof startInMemory>>;
@@ -33,10 +34,13 @@ async function allMessages(): Promise<string[]> {
   return (await call("messages.list", { limit: 1000 })).items.map(({ id }) => id);
 }
 
-/** The scenario of everything that there is, which must run and pass. */
-async function recorded(name?: string): Promise<{ text: string; notes: string[] }> {
+/** The scenario of everything that there is, or of some, which must run and pass. */
+async function recorded(
+  name?: string,
+  messageIds?: string[],
+): Promise<{ text: string; notes: string[] }> {
   const recording = await call("scenarios.record", {
-    messageIds: await allMessages(),
+    messageIds: messageIds ?? (await allMessages()),
     ...(name === undefined ? {} : { name }),
   });
   const report = await runRead({ read: readScenario(recording.text), start });
@@ -354,6 +358,70 @@ steps:
       "- retry: { messageId: m_1, destination: Ledger }",
     ]);
     expect(text).toContain("[ m_1, m_2 ], destination: Ledger }, count: 1, state: delivered");
+  });
+
+  test("keeps its expectations where a cancellation and a retry have nothing to do in the scenario, and none where it stops", async () => {
+    const source = await call("sources.create", { name: "Shop", writeKey: "key-shop" });
+    const { url } = await call("endpoints.create", {
+      name: "R",
+      steps: [{ do: "answer", status: 503, times: 1 }, { do: "answer" }],
+      perMessage: true,
+    });
+    await call("destinations.create", { name: "D", sourceIds: [source.id], webhooks: [{ url }] });
+    for (const messageId of ["m_1", "m_2", "m_3", "m_4"])
+      await send("/v1/track", { event: "Bought", userId: "u_1", messageId });
+    const due = new Map<string, number>();
+    for (const id of await allMessages()) {
+      const { messageId, deliveries } = await call("messages.get", { id });
+      due.set(messageId, Date.parse(deliveries[0]?.nextAttemptAt ?? "") - startAt);
+    }
+    // The second delivery of the scenario is due before the cancellation.
+    expect(due.get("m_2")).toBeLessThan(10_300);
+    expect(due.get("m_4")).toBeGreaterThan(10_300);
+    await call("clock.advance", { byMs: 10_300 });
+    const [third, fourth] = await Promise.all(
+      ["m_3", "m_4"].map(async (messageId) => {
+        const { items } = await call("messages.list", { filter: messageId, limit: 1 });
+        return call("messages.get", { id: items[0]?.id ?? "" });
+      }),
+    );
+    const { id } = fourth?.deliveries[0] ?? { id: "" };
+    await call("deliveries.cancel", { id });
+    await call("clock.advance", { byMs: 60_000 });
+    await call("deliveries.retry", { id });
+    await call("pipeline.settle", {});
+    const messageIds = [third?.id ?? "", fourth?.id ?? ""];
+    const { text, notes } = await recorded(undefined, messageIds);
+    expect(notes).toEqual([]);
+    expect(text.match(/- (?:cancel|retry): .*\n.*/g)).toEqual([
+      "- cancel: { messageId: m_4, destination: D }\n    ifPossible: true",
+      "- retry: { messageId: m_4, destination: D }\n    ifPossible: true",
+    ]);
+    expect(text).toContain("results: [ 503, 200 ]");
+
+    const stopped = await recordScenario({
+      ...{ messageIds, own: typedCalls(own.api.call) },
+      run: (scenario) =>
+        runRead({
+          read: readWritten(scenario),
+          start: async (options) => {
+            const app = await start(options);
+            return {
+              ...app,
+              call: (name, ...input) =>
+                name === "deliveries.cancel"
+                  ? Promise.reject(new Error("The disk is full."))
+                  : app.call(name, ...input),
+            };
+          },
+        }),
+    });
+    expect(stopped).toMatchObject({
+      notes: [
+        "The scenario stops at step 4, cancel deliveries of messageId m_4, destination D, if possible: The disk is full.",
+      ],
+      text: expect.not.stringContaining("expect:") as unknown,
+    });
   });
 
   test("sends messages with other members as they came", async () => {

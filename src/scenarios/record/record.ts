@@ -12,6 +12,7 @@ import { problem, type Problem } from "../../domain/problem.ts";
 import { nextTurn } from "../../engine/real-time.ts";
 import type { ScenarioInput } from "../file/scenario-schema.ts";
 import { CallRefused, type ScenarioPipeline } from "../run/pipeline.ts";
+import { problemsOf } from "../run/run-scenario.ts";
 import { expectationsOf } from "./expectations.ts";
 import { setupOf } from "./setup.ts";
 import { stepsOf } from "./steps.ts";
@@ -76,19 +77,14 @@ async function record({ own, run, messageIds, name }: RecordOptions): Promise<Re
     steps: [...steps, ...(expect.length === 0 ? [] : [{ expect }])],
   });
   const report = await run(scenario(expectations));
-  const unmet =
-    report.steps.at(-1)?.expectations.map(({ passed, text }) => (passed ? null : text)) ?? [];
-  for (const text of unmet)
-    if (text !== null)
-      notes.add(`Left out, because the scenario gave another result: expect ${text}.`);
-  for (const { problem } of [
-    ...report.problems.map(({ message }) => ({ problem: message })),
-    ...report.steps,
-  ])
-    if (problem !== null) notes.add(problem);
+  // None when a step before them could not be done.
+  const results = report.steps.at(-1)?.expectations ?? [];
+  for (const { passed, text } of results)
+    if (!passed) notes.add(`Left out, because the scenario gave another result: expect ${text}.`);
+  for (const problem of problemsOf(report)) notes.add(problem);
   return {
     text: await scenarioYaml(
-      scenario(expectations.filter((_, index) => (unmet[index] ?? null) === null)),
+      scenario(expectations.filter((_, index) => results[index]?.passed === true)),
     ),
     notes: [...notes],
   };

@@ -140,11 +140,12 @@ function manualSteps(
 ): Event[] {
   const name = destination(delivery.destinationId);
   if (name === undefined) return [];
+  const of = { messageId, destination: name };
+  // With its own jitter, the delivery may be over by then, or being sent.
+  const ifPossible = true;
   return delivery.transitions.flatMap(({ at, reason }): Event[] => {
-    if (reason === "cancelled")
-      return [{ at: Date.parse(at), step: { cancel: { messageId, destination: name } } }];
-    if (reason === "retry_now")
-      return [{ at: Date.parse(at), step: { retry: { messageId, destination: name } } }];
+    if (reason === "cancelled") return [{ at: Date.parse(at), step: { cancel: of, ifPossible } }];
+    if (reason === "retry_now") return [{ at: Date.parse(at), step: { retry: of, ifPossible } }];
     return [];
   });
 }

@@ -157,13 +157,17 @@ export async function runScenario({
   };
 }
 
-/** The step that could not be done, in a sentence; null when the run came to its end. */
-export function stopOf({ steps }: ScenarioReport): string | null {
-  const skipped = steps.findIndex(({ state }) => state === "skipped");
-  const last = steps[skipped - 1];
-  return last === undefined
-    ? null
-    : `The scenario stops at step ${skipped}, ${last.text}: ${last.problem ?? ""}`;
+/** All that went wrong, apart from expectations. */
+export function problemsOf({ problems, steps }: ScenarioReport): string[] {
+  return [
+    ...problems.map(({ message }) => message),
+    ...steps.flatMap(({ problem, text }, index) => {
+      if (problem === null) return [];
+      return steps[index + 1]?.state === "skipped"
+        ? `The scenario stops at step ${index + 1}, ${text}: ${problem}`
+        : problem;
+    }),
+  ];
 }
 
 function resultOf(

@@ -18,7 +18,7 @@ import { readWritten } from "../file/read-scenario.ts";
 import type { ScenarioInput } from "../file/scenario-schema.ts";
 import { scenarioYaml } from "../record/record.ts";
 import { CallRefused, type ScenarioPipeline, type StartPipeline } from "../run/pipeline.ts";
-import { runRead, stopOf } from "../run/run-scenario.ts";
+import { problemsOf, runRead } from "../run/run-scenario.ts";
 import { differencesOf } from "./differences.ts";
 import { answerWords, isMapped, scenarioOf, webhooksOf, type Recorded } from "./scenario.ts";
 
@@ -191,8 +191,7 @@ async function play(
       };
     },
   });
-  const stop = stopOf(report);
-  if (stop !== null) note(stop);
+  for (const wrong of problemsOf(report)) note(wrong);
   if (played !== null) return played;
   const wrong =
     report.problems[0]?.message ?? report.steps.find((step) => step.problem !== null)?.problem;

@@ -3,7 +3,7 @@ import { starting, until } from "../../test/support/running-app.ts";
 import { createChangeFeed } from "./changes.ts";
 import { Activity } from "./clock/activity.ts";
 import { createSteppedClock } from "../../test/support/stepped-clock.ts";
-import { nextTurn } from "./real-time.ts";
+import { nextTurn, wallClockNow } from "./real-time.ts";
 import type { Changes } from "./pipeline.ts";
 import { createReset, createSettle } from "./whole-pipeline.ts";
 
@@ -58,6 +58,34 @@ test.for([
     expect(await app.call("settings.get", {})).toEqual(settings);
   },
 );
+
+test("a reset of messages with the clock leaves no sync for the time that is gone", async ({
+  start,
+}) => {
+  const app = await start.app({ clock: "paused" });
+  const sync = { everyMs: 3_600_000 };
+  const rule = { event: "Bought" };
+  const audience = await app.call("audiences.create", { name: "A", rule, sync });
+  const computation = { aggregate: "count", event: "Bought" } as const;
+  const trait = await app.call("computedTraits.create", { name: "T", computation, sync });
+  const day = 86_400_000;
+  await app.advance({ byMs: 10 * day });
+  await app.call("audiences.update", { id: audience.id, sync: { everyMs: 20 * day } });
+  const before = wallClockNow();
+  await app.call("pipeline.reset", { what: "messages", clock: true });
+  const after = wallClockNow();
+  for (const [got, everyMs] of [
+    [await app.call("audiences.get", { id: audience.id }), 20 * day],
+    [await app.call("computedTraits.get", { id: trait.id }), sync.everyMs],
+  ] as const) {
+    expect(got.lastSync).toBeNull();
+    const next = Date.parse(got.nextSyncAt ?? "") - everyMs;
+    expect(next).toBeGreaterThanOrEqual(before);
+    expect(next).toBeLessThanOrEqual(after);
+  }
+  const due = Date.parse((await app.call("clock.get", {})).nextDueAt ?? "");
+  expect(due).toBeLessThanOrEqual(after + sync.everyMs);
+});
 
 /** Says what it calls, in order. The store throws what it is to refuse with. */
 function startReset(refusal?: Error) {

@@ -192,6 +192,11 @@ export function createComputations(options: ComputationsOptions): Computations {
     },
     reload() {
       registry.reload();
+      try {
+        periods.catchUp();
+      } catch (error) {
+        report(error);
+      }
       arm();
       lateDestinations.note();
     },

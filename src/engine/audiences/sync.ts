@@ -257,6 +257,7 @@ type PeriodsOptions = {
  */
 export function createPeriods({ registry, syncs, clock, report }: PeriodsOptions): {
   arm(): void;
+  catchUp(): void;
   stop(): void;
 } {
   let timer: ClockTimer | null = null;
@@ -283,6 +284,20 @@ export function createPeriods({ registry, syncs, clock, report }: PeriodsOptions
 
   return {
     arm,
+    /** A reset may have turned the clock back: syncs of the time that is gone are forgotten. */
+    catchUp() {
+      const now = clock.now();
+      for (const computed of registry.all()) {
+        const { sync, nextSyncAt, lastSync, cancelledSync = null } = computed.row;
+        const next = typeof sync === "string" ? null : now + sync.everyMs;
+        const isAhead =
+          (lastSync !== null && lastSync.at > now) ||
+          (cancelledSync !== null && cancelledSync.at > now) ||
+          (next !== null && nextSyncAt !== null && nextSyncAt > next);
+        if (isAhead)
+          registry.change(computed, { lastSync: null, cancelledSync: null, nextSyncAt: next });
+      }
+    },
     stop: () => timer?.cancel(),
   };
 }

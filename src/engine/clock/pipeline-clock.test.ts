@@ -156,6 +156,11 @@ describe("a start takes up the time that was stored", () => {
       { ...stored, mode: "faster", speed: 20 },
       midnight + 18_000,
     ],
+    [
+      "faster, after a stop",
+      { ...stored, mode: "faster", speed: 20, stopped: true },
+      midnight - 2000,
+    ],
     ["paused", { ...stored, mode: "paused" }, midnight - 7000],
   ] as const)("%s", ([, clock, now]) => {
     useFakeTimers();

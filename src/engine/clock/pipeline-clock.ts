@@ -103,9 +103,11 @@ export class PipelineClock implements Clock {
       this.#speed = stored.speed;
       const away = Math.max(0, wall - stored.wallAt);
       if (stored.mode === "paused") this.#base = stored.now;
-      else if (stored.mode === "real")
-        this.#base = stored.now + Math.max(away, stored.stopped === true ? 0 : saveEveryMs);
-      else this.#base = stored.now + away + stored.speed * saveEveryMs;
+      else {
+        const unsaved = stored.stopped === true ? 0 : stored.speed * saveEveryMs;
+        this.#base =
+          stored.now + (stored.mode === "real" ? Math.max(away, unsaved) : away + unsaved);
+      }
     }
     this.#base = Math.max(this.#base, options.store.latestRecordedAt());
   }

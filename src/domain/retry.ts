@@ -215,17 +215,17 @@ export function retryAfter(head: string, now: number): number | null {
   return /^[A-Z][a-z]{2}/.test(value) && delay >= 0 ? now + delay : null;
 }
 
-/** A profile of tiny delays could plan thousands; a timeline shows no more than this. */
-const mostPlanned = 1000;
+/** Of the list of a schedule. */
+export const maxDelays = 1000;
 
 /**
  * The times of all rounds to come after the one that failed, as if each started on time and failed
- * too.
+ * too. A profile of tiny delays could plan thousands; a timeline shows no more than `most`.
  */
-export function plannedRounds(options: RoundOptions): number[] {
+export function plannedRounds(options: RoundOptions, most = 1000): number[] {
   const times: number[] = [];
   let { round, roundStartedAt } = options;
-  while (times.length < mostPlanned) {
+  while (times.length < most) {
     const next = nextRoundAt({ ...options, round, roundStartedAt });
     if (next === null) break;
     times.push(next);

@@ -44,7 +44,7 @@ import {
   webhooksOfMappings,
   withKnownWebhooks,
 } from "./mappings.ts";
-import { builtInProfiles, defaultProfile, profileOf } from "../domain/retry.ts";
+import { builtInProfiles, defaultProfile, maxDelays, profileOf } from "../domain/retry.ts";
 
 type ConfigurationOptions = {
   store: ConfigurationStore & Atomically;
@@ -473,7 +473,7 @@ function checkProfile(
     return invalid("A retry profile's name is lower-case letters, digits and hyphens.");
   if (taken) return conflict("name_taken", `A retry profile ${name} already exists.`);
   const delays = schedule.kind === "list" ? schedule.delaysMs : [schedule.firstMs, schedule.capMs];
-  if (delays.length > 1000 || delays.some((delay) => !(delay >= 0 && delay <= longestRetryMs)))
+  if (delays.length > maxDelays || delays.some((delay) => !(delay >= 0 && delay <= longestRetryMs)))
     return invalid(
       "A schedule has at most a thousand delays, each of 0 ms to ten years (3,650 days).",
     );

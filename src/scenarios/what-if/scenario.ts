@@ -11,7 +11,7 @@ import type { RetryProfile } from "../../domain/configuration.ts";
 import { headersWithoutCredentials } from "../../domain/credentials.ts";
 import { deliveryIds } from "../../domain/ids.ts";
 import { isObject, type Json, type JsonObject } from "../../domain/json.ts";
-import { plannedRounds } from "../../domain/retry.ts";
+import { maxDelays, plannedRounds } from "../../domain/retry.ts";
 import { isSettled } from "../../domain/states.ts";
 import { formatDuration } from "../file/duration.ts";
 import { callTypes, misspelledMembers, type ScenarioInput } from "../file/scenario-schema.ts";
@@ -87,6 +87,10 @@ export function scenarioOf(
   const headersOf = (id: string): Record<string, string> =>
     headersWithoutCredentials(destination?.webhooks.find((each) => each.id === id)?.headers ?? {});
   const windows = windowsOf(recorded);
+  if (windows.some(({ isCut }) => isCut))
+    note(
+      "A retry profile of a scenario has at most a thousand delays: the rounds after them are left out.",
+    );
   const name = destinationName(recorded);
   return {
     name:
@@ -163,6 +167,8 @@ const windowName = (place: number): string =>
 type Window = {
   /** From the start of each round to when the next was due. */
   delays: number[];
+  /** There were more than a profile may have. */
+  isCut: boolean;
 };
 
 type Round = { at: number; dueAt: number };
@@ -202,18 +208,17 @@ function windowsOf({ delivery, profile, seed, jitter }: Recorded): Window[] {
       const dueAt = Math.round(at / 1000) * 1000;
       return { at: dueAt, dueAt };
     });
-    const planned = plannedRounds({
-      profile,
-      seed,
-      jitter,
-      sequence: deliveryIds.parse(delivery.id) ?? 0,
+    const next = {
+      ...{ profile, seed, jitter, sequence: deliveryIds.parse(delivery.id) ?? 0 },
       round: rounds.length + 1,
       roundStartedAt: rounds.at(-1)?.at ?? first,
       firstAttemptAt: first,
-    });
+    };
+    const planned = plannedRounds(next, maxDelays + 1);
     const dues = [...rounds.map(({ dueAt }) => dueAt), ...planned];
     const from = [first, ...rounds.map(({ at }) => at), ...planned];
-    return { delays: dues.map((dueAt, index) => Math.max(0, dueAt - (from[index] ?? dueAt))) };
+    const delays = dues.map((dueAt, index) => Math.max(0, dueAt - (from[index] ?? dueAt)));
+    return { delays: delays.slice(0, maxDelays), isCut: delays.length > maxDelays };
   });
 }
 

@@ -350,7 +350,7 @@ describe("what if an attempt had been answered differently", () => {
     for (let level = 0; level < 200; level += 1) deep = { deep };
     await send("A", deep);
     await expect(ask(await messageOf("A"), 1, { status: 200 })).rejects.toThrow(
-      "gives no delivery when it is sent again. Values are nested more than 200 levels deep",
+      "The scenario of this attempt cannot be run. Values are nested more than 200 levels deep",
     );
   });
 });

@@ -10,6 +10,7 @@ import {
   type DeliveryDetailsAnswer,
 } from "../../contract/deliveries.ts";
 import type { AnswerOf, InputOf } from "../../contract/contract.ts";
+import type { MessageDetailsAnswer } from "../../contract/messages.ts";
 import type { WhatIfDifference } from "../../contract/scenarios.ts";
 import { conflict, isProblem, notFound, problem, type Problem } from "../../domain/problem.ts";
 import { nextTurn } from "../../engine/real-time.ts";
@@ -17,6 +18,7 @@ import { profileOf } from "../../domain/retry.ts";
 import { readWritten } from "../file/read-scenario.ts";
 import type { ScenarioInput } from "../file/scenario-schema.ts";
 import { scenarioYaml } from "../record/record.ts";
+import { lostOf } from "../run/deliveries.ts";
 import { CallRefused, type ScenarioPipeline, type StartPipeline } from "../run/pipeline.ts";
 import { problemsOf, runRead } from "../run/run-scenario.ts";
 import { differencesOf } from "./differences.ts";
@@ -101,10 +103,8 @@ async function recordedOf(
   attemptId: string,
 ): Promise<Recorded | null> {
   const message = await own.call("messages.get", { id: messageId });
-  const delivery = message.deliveries.find(({ attempts }) =>
-    attempts.some(({ id }) => id === attemptId),
-  );
-  if (delivery === undefined) return null;
+  const delivery = await deliveryOf(own, message, attemptId);
+  if (delivery === null) return null;
   const { items } = await own.call("destinations.list", {});
   const destination = items.find(({ id }) => id === delivery.destinationId) ?? null;
   const profiles = (await own.call("retryProfiles.list", {})).items;
@@ -113,16 +113,12 @@ async function recordedOf(
   const endpoints = (await own.call("endpoints.list", {})).items.filter(
     ({ steps }) => !steps.some((step) => step.do === "forward"),
   );
-  const whole =
-    delivery.payload === "" && delivery.payloadSize > 0
-      ? await own.call("deliveries.get", { id: delivery.id })
-      : delivery;
   return {
     message,
     // The order in which they were made, whichever webhook answered first.
     delivery: {
-      ...whole,
-      attempts: whole.attempts.toSorted(
+      ...delivery,
+      attempts: delivery.attempts.toSorted(
         (one, other) => one.round - other.round || one.startedAt.localeCompare(other.startedAt),
       ),
     },
@@ -134,6 +130,23 @@ async function recordedOf(
     vendor,
     now: Date.parse(now),
   };
+}
+
+/** Of several deliveries, a message lists fewer attempts of each, and not all bytes. */
+async function deliveryOf(
+  own: ScenarioPipeline,
+  message: MessageDetailsAnswer,
+  attemptId: string,
+): Promise<DeliveryDetailsAnswer | null> {
+  const isOf = ({ attempts }: DeliveryDetailsAnswer): boolean =>
+    attempts.some(({ id }) => id === attemptId);
+  const listed = message.deliveries.find(isOf);
+  const some = lostOf(message) > 0 ? message.deliveries : [];
+  for (const { id } of listed === undefined ? some : [listed]) {
+    const whole = await own.call("deliveries.get", { id });
+    if (isOf(whole)) return whole;
+  }
+  return null;
 }
 
 function tellWhatIsLeftOut(recorded: Recorded, note: (sentence: string) => void): void {
@@ -166,7 +179,9 @@ function tellWhatIsLeftOut(recorded: Recorded, note: (sentence: string) => void)
     note("The shared secret is not recorded: another one replaces it, so the signature differs.");
   const first = delivery.attempts[0];
   if (first !== undefined && first.round > 1)
-    note("The first rounds are no longer on record. The scenario begins with the first that is.");
+    note(
+      "The first rounds are not among the attempts that are listed, the newest ones. The scenario begins with the first that is.",
+    );
 }
 
 /** The delivery as it comes out of a run, under the ids of the recorded one. */
@@ -195,9 +210,13 @@ async function play(
   if (played !== null) return played;
   const wrong =
     report.problems[0]?.message ?? report.steps.find((step) => step.problem !== null)?.problem;
+  const what =
+    report.state === "unusable"
+      ? "The scenario of this attempt cannot be run."
+      : "The message of this attempt gives no delivery when it is sent again.";
   return conflict(
     "nothing_to_compare",
-    `The message of this attempt gives no delivery when it is sent again.${wrong === undefined || wrong === null ? "" : ` ${wrong}`}`,
+    wrong === undefined || wrong === null ? what : `${what} ${wrong}`,
   );
 }
 

@@ -138,6 +138,34 @@ test("a scene whose expectation does not hold says so, and so does a caption who
   });
 });
 
+test("what goes wrong before the first scene is told there", async () => {
+  const text = `
+name: A story
+endpoints: { Receiver: [{ status: 404 }] }
+destinations: { Shop: { webhooks: [{ endpoint: Receiver }] } }
+steps:
+  - send: { type: track, event: Bought, userId: ada }
+    answers: 400
+  - expect: { deliveries: { state: delivered } }
+  - caption: "{Shop.took}"
+    advance: 1d
+  - caption: "{Shop.took}"
+    advance: 1d
+`;
+  await withApp(async (app) => {
+    const { call } = own(app);
+    const { id } = await call("stories.open", { text });
+    for (const run of [1, 2]) {
+      const { scenes } = await call("stories.go", { id, to: 2, again: run === 2 });
+      expect(scenes.map(({ state }) => state)).toEqual(["failed", "passed"]);
+      expect(scenes[0]?.problems).toEqual([
+        expect.stringContaining("400") as string,
+        expect.stringMatching(/^Expected deliveries: state delivered, but .*failed/) as string,
+      ]);
+    }
+  });
+});
+
 test("a scene goes on when the user has deleted its endpoints, and a step back brings them back", async () => {
   await withApp(async (app) => {
     const { call } = own(app);

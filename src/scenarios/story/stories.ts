@@ -63,6 +63,8 @@ type Story<Ports, Served> = {
   stage: Stage<Served>;
   pipeline: StoryPipeline<Ports, Served> | null;
   session: Session | null;
+  /** What went wrong before the first scene, which tells it. */
+  problemsBefore: string[];
   ports: Ports | undefined;
   /** One move after the other. */
   last: Promise<unknown>;
@@ -107,6 +109,7 @@ export function createStories<Ports, Served>(options: StoriesOptions<Ports, Serv
       stage: options.createStage((isWatched) => watched(story, isWatched)),
       pipeline: null,
       session: null,
+      problemsBefore: [],
       ports: undefined,
       last: Promise.resolve(),
       keep: null,
@@ -269,7 +272,7 @@ async function begin<Ports, Served>(
   story: Story<Ports, Served>,
   { start }: Pick<StoriesOptions<Ports, Served>, "start">,
 ): Promise<StoryAnswer | Problem> {
-  const { startTimeOf, takeStep, untilAborted } = await import("../run/run-scenario.ts");
+  const { startTimeOf, untilAborted } = await import("../run/run-scenario.ts");
   const { startSession } = await import("../run/set-up.ts");
   const { read, stage, scenes, end } = story;
   stage.show(null);
@@ -284,8 +287,7 @@ async function begin<Ports, Served>(
   if ("problem" in session)
     return invalid(`Line ${session.problem.line}: ${session.problem.message}`);
   story.session = session;
-  const first = scenes[0]?.from ?? 0;
-  for (let index = 0; index < first; index += 1) await takeStep(read, session, index, end.signal);
+  story.problemsBefore = await takeSteps(story, session, { from: 0, to: scenes[0]?.from ?? 0 });
   story.answer = {
     ...story.answer,
     at: 0,
@@ -296,21 +298,34 @@ async function begin<Ports, Served>(
   return story.answer;
 }
 
-async function playScene<Ports, Served>(story: Story<Ports, Served>): Promise<void> {
+/** Returns what went wrong. */
+async function takeSteps<Ports, Served>(
+  { read, end }: Story<Ports, Served>,
+  session: Session,
+  { from, to }: Pick<Scene, "from" | "to">,
+): Promise<string[]> {
   const { takeStep } = await import("../run/run-scenario.ts");
-  const { read, session, pipeline, answer, end } = story;
-  const scene = story.scenes[answer.at];
-  if (session === null || pipeline === null || scene === undefined) return;
-  const before = session.startedAt + (await session.elapsed());
   const problems: string[] = [];
-  // Single messages are only kept while somebody looks, and this scene's view opens afterwards.
-  if (scene.open === "flow") await pipeline.call("flow.get", {});
-  for (let index = scene.from; index < scene.to; index += 1) {
+  for (let index = from; index < to; index += 1) {
     const { problem, expectations } = await takeStep(read, session, index, end.signal);
     if (problem !== null) problems.push(problem);
     for (const { passed, text, actual } of expectations)
       if (!passed) problems.push(`Expected ${text}, but ${actual}.`);
   }
+  return problems;
+}
+
+async function playScene<Ports, Served>(story: Story<Ports, Served>): Promise<void> {
+  const { read, session, pipeline, answer } = story;
+  const scene = story.scenes[answer.at];
+  if (session === null || pipeline === null || scene === undefined) return;
+  const before = session.startedAt + (await session.elapsed());
+  // Single messages are only kept while somebody looks, and this scene's view opens afterwards.
+  if (scene.open === "flow") await pipeline.call("flow.get", {});
+  const problems = [
+    ...(answer.at === 0 ? story.problemsBefore : []),
+    ...(await takeSteps(story, session, scene)),
+  ];
   const moment: StoryMoment = {
     history: await session.history(),
     startedAt: session.startedAt,

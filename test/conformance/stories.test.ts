@@ -138,7 +138,7 @@ test("a scene whose expectation does not hold says so, and so does a caption who
   });
 });
 
-test("what goes wrong before the first scene is told there", async () => {
+test("what goes wrong before the first scene is told there, and a delivery that is over takes no more time", async () => {
   const text = `
 name: A story
 endpoints: { Receiver: [{ status: 404 }] }
@@ -161,6 +161,10 @@ steps:
       expect(scenes[0]?.problems).toEqual([
         expect.stringContaining("400") as string,
         expect.stringMatching(/^Expected deliveries: state delivered, but .*failed/) as string,
+      ]);
+      expect(scenes.map(({ caption }) => caption?.map((part) => part.text).join(""))).toEqual([
+        "no time",
+        "no time",
       ]);
     }
   });

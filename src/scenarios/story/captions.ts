@@ -6,6 +6,7 @@
  */
 
 import { isObject, type Json } from "../../domain/json.ts";
+import { isSettled } from "../../domain/states.ts";
 import { membersOf } from "../run/audiences.ts";
 import { allAttempts, type SeenAttempt } from "../run/deliveries.ts";
 import { allRequests, type History } from "../run/history.ts";
@@ -170,7 +171,7 @@ function destinationValue(
   if (value !== "took") return String(own.filter(({ state }) => state === value).length);
   const newest = own.at(-1);
   if (newest === undefined) return null;
-  return spanWords((newest.state === "delivered" ? newest.at : now) - newest.message.at);
+  return spanWords((isSettled(newest.state) ? newest.at : now) - newest.message.at);
 }
 
 function lastOf(attempts: readonly SeenAttempt[], webhook?: string): SeenAttempt | undefined {

@@ -227,15 +227,30 @@ export type FileEndpoint = z.output<typeof endpoint>;
 
 export const certificates = ["valid", "self-signed", "expired", "wrong-host"] as const;
 
+const mayBeDown = flag
+  .optional()
+  .describe("Of a url: the receiver does not have to listen there before the scenario begins.");
+
+/** Of a webhook or a mapping. */
+function mayBeDownOnlyAtUrl(
+  one: { endpoint?: string | undefined; mayBeDown?: boolean | undefined },
+  context: z.RefinementCtx,
+): void {
+  if (one.mayBeDown === undefined || one.endpoint === undefined) return;
+  context.addIssue({
+    code: "custom",
+    message: "mayBeDown requires a url; an endpoint of this file always listens.",
+    path: ["mayBeDown"],
+  });
+}
+
 const webhook = members({
   endpoint: name.optional().describe("The name of an endpoint of this file."),
   certificate: oneOf(certificates)
     .optional()
     .describe("Of an endpoint: over HTTPS, with this certificate."),
   url: text.optional().describe("The URL of a real receiver."),
-  mayBeDown: flag
-    .optional()
-    .describe("Of a url: the receiver does not have to listen there before the scenario begins."),
+  mayBeDown,
   headers: headers.optional(),
 })
   .superRefine((one, context) => {
@@ -252,13 +267,7 @@ const webhook = members({
         path: ["certificate"],
       });
     }
-    if (one.mayBeDown !== undefined && one.endpoint !== undefined) {
-      context.addIssue({
-        code: "custom",
-        message: "mayBeDown requires a url; an endpoint of this file always listens.",
-        path: ["mayBeDown"],
-      });
-    }
+    mayBeDownOnlyAtUrl(one, context);
   })
   .meta({ id: "ScenarioWebhook" });
 export type FileWebhook = z.output<typeof webhook>;
@@ -292,6 +301,7 @@ const mapping = members({
   trigger: text.optional().describe("A condition; all messages when left out."),
   endpoint: name.optional().describe("The name of an endpoint of this file."),
   url: z.unknown().optional().describe("A text or a directive."),
+  mayBeDown,
   method: oneOf(mappingMethods).optional(),
   headers: z.unknown().optional().describe("Names and values, or a directive."),
   data: z.unknown().optional().describe("What is sent; the whole message when left out."),
@@ -303,6 +313,7 @@ const mapping = members({
         code: "custom",
         message: "A mapping has either an endpoint, by its name, or a url.",
       });
+    mayBeDownOnlyAtUrl(one, context);
   })
   .meta({ id: "ScenarioMapping" });
 export type FileMapping = z.output<typeof mapping>;

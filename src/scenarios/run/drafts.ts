@@ -98,7 +98,7 @@ export function destinationChanges(
 }
 
 function mappingOf(
-  { name, endpoint, url, batch, ...members }: FileMapping,
+  { name, endpoint, url, mayBeDown: _, batch, ...members }: FileMapping,
   index: number,
   addressOf: AddressOf,
 ): NonNullable<DestinationChanges["mappings"]>[number] {

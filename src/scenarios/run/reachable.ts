@@ -6,7 +6,7 @@
 
 import { connect } from "node:net";
 import { withLoopback } from "../../engine/deliver/dial.ts";
-import { isUrl, stepsOf, type FileEndpoint, type FileWebhook } from "../file/setup-schema.ts";
+import { isUrl, stepsOf, type FileDestination, type FileEndpoint } from "../file/setup-schema.ts";
 import type { FileProblem, Path } from "../file/yaml-places.ts";
 import type { ReadScenario } from "../file/scenario-schema.ts";
 
@@ -15,11 +15,13 @@ const patienceMs = 5000;
 
 export async function findUnreachable({ scenario, file }: ReadScenario): Promise<FileProblem[]> {
   const urls: { url: string; path: Path }[] = [];
-  const add = (webhooks: readonly FileWebhook[] = [], path: Path): void => {
-    for (const [index, { url, mayBeDown }] of webhooks.entries()) {
-      if (url !== undefined && mayBeDown !== true)
-        urls.push({ url, path: [...path, "webhooks", index, "url"] });
-    }
+  const add = (destination: Pick<FileDestination, "webhooks" | "mappings">, path: Path): void => {
+    for (const kind of ["webhooks", "mappings"] as const)
+      for (const [index, { url, mayBeDown }] of (destination[kind] ?? []).entries()) {
+        // Of a mapping, it may depend on the message.
+        if (typeof url === "string" && mayBeDown !== true)
+          urls.push({ url, path: [...path, kind, index, "url"] });
+      }
   };
   const addForwards = (endpoint: FileEndpoint, path: Path): void => {
     for (const [index, { to, lose, mayBeDown }] of stepsOf(endpoint).entries()) {
@@ -31,14 +33,14 @@ export async function findUnreachable({ scenario, file }: ReadScenario): Promise
         });
     }
   };
-  for (const [name, { webhooks }] of Object.entries(scenario.destinations ?? {}))
-    add(webhooks, ["destinations", name]);
+  for (const [name, destination] of Object.entries(scenario.destinations ?? {}))
+    add(destination, ["destinations", name]);
   for (const [name, endpoint] of Object.entries(scenario.endpoints ?? {}))
     addForwards(endpoint, ["endpoints", name]);
   for (const [index, step] of scenario.steps.entries()) {
     if (!("change" in step)) continue;
-    for (const [name, { webhooks }] of Object.entries(step.change.destinations ?? {}))
-      add(webhooks, ["steps", index, "change", "destinations", name]);
+    for (const [name, destination] of Object.entries(step.change.destinations ?? {}))
+      add(destination, ["steps", index, "change", "destinations", name]);
     for (const [name, endpoint] of Object.entries(step.change.endpoints ?? {}))
       addForwards(endpoint, ["steps", index, "change", "endpoints", name]);
   }

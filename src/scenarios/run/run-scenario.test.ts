@@ -76,3 +76,35 @@ steps:
   ]);
   expect(steps[0]?.text).toBe("cancel deliveries of userId u_1, if possible");
 });
+
+test("a receiver must listen at the url of a mapping before the first step, unless it may be down", async () => {
+  const url = "http://127.0.0.1:1/";
+  const text = (members: string) => `name: A
+settings: { jitter: false }
+destinations: { Ledger: { mappings: [${members}] } }
+steps:
+  - send: { type: identify, userId: u_1 }
+  - change: { destinations: { Ledger: { mappings: [${members}] } } }
+`;
+  const run = (members: string) =>
+    runRead({ read: readScenario(text(members)), start: startPipeline });
+  const down = await run(`{ url: "${url}" }`);
+  expect(down).toMatchObject({ state: "unusable", steps: [] });
+  const message =
+    "Nothing listens at 127.0.0.1:1. Start the receiver first, or write mayBeDown: true beside the url.";
+  expect(down.problems).toEqual([
+    expect.objectContaining({ line: 3, message }),
+    expect.objectContaining({ line: 6, message }),
+  ]);
+  const reached = await run(
+    `{ url: "${url}", mayBeDown: true }, { url: { "@path": $.userId }, trigger: 'type = "page"' }`,
+  );
+  expect(reached).toMatchObject({ state: "passed", problems: [] });
+  expect(readScenario(text("{ endpoint: R, mayBeDown: true }"))).toMatchObject({
+    problems: expect.arrayContaining([
+      expect.objectContaining({
+        message: "mayBeDown requires a url; an endpoint of this file always listens.",
+      }),
+    ]) as unknown,
+  });
+});

@@ -31,6 +31,8 @@ export async function runCommand({ args, root, version }: Invocation): Promise<n
   const keep = (pipeline: Kept): void => {
     kept = pipeline;
   };
+  /** The last result of each file, in the order of the first run. */
+  const latest = new Map<string | null, TimedReport>();
   const runThese = async (files: readonly string[]): Promise<boolean> => {
     const began = monotonic();
     const github = inGitHub(flags.json);
@@ -46,7 +48,9 @@ export async function runCommand({ args, root, version }: Invocation): Promise<n
     const reports = timed.map(({ report }) => report);
     if (flags.json) process.stdout.write(`${JSON.stringify({ scenarios: reports }, null, 2)}\n`);
     else process.stdout.write(`${summary(reports, monotonic() - began, paint)}\n`);
-    const written = flags.junit === undefined || (await writeJunit(flags.junit, timed));
+    for (const each of timed) latest.set(each.report.file, each);
+    const written =
+      flags.junit === undefined || (await writeJunit(flags.junit, [...latest.values()]));
     await github.end(reports);
     return written && reports.every(({ state }) => state === "passed");
   };

@@ -446,11 +446,14 @@ test("--share writes the messages of the first scenario that fails, in place of 
 
 test("--watch runs a file again when it has changed, and ends with Ctrl+C", async () => {
   await write({ "a.yaml": passing, "b.yaml": failing });
-  const watching = startHookyard(["run", "a.yaml", "b.yaml", "--watch"], { cwd: directory });
+  const files = ["a.yaml", "b.yaml", "--junit", "r.xml"];
+  const watching = startHookyard(["run", "--watch", ...files], { cwd: directory });
+  const failures = async () => (await readFile("r.xml", "utf8")).match(/(?<=failures=)"."/g);
   await watching.errSays(/Waiting for changes/);
   expect(watching.said()).toMatch(/1 passed, 1 failed {2}2 scenarios/);
   await write({ "b.yaml": passing });
   await expect.poll(watching.said).toMatch(/1 passed {2}1 scenario in \d+\.\d s\n$/);
+  await expect.poll(failures).toEqual(['"0"', '"0"']);
   watching.end();
   expect((await watching.ended).code).toBe(0);
 });

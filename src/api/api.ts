@@ -129,13 +129,10 @@ export function refusal({ status, code, message, data }: Problem): ApiAnswer {
   return { status, body: data === undefined ? { code, message } : { code, message, data } };
 }
 
-const defaultSpeed = 10;
-
 function clockHandlers({ clock }: Pipeline): HandlersOf<"clock"> {
   return {
     "clock.get": () => clock.state(),
-    "clock.set": ({ mode, speed }) =>
-      mode === "faster" ? clock.set(mode, speed ?? defaultSpeed) : clock.set(mode),
+    "clock.set": ({ mode, speed }) => clock.set(mode, speed),
     "clock.advance": async (target, caller) => {
       const advanced = await clock.advance(target, caller);
       if (isProblem(advanced)) return advanced;

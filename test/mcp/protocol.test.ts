@@ -49,6 +49,10 @@ describe("the official client", () => {
       arguments: { id: "msg_000000001" },
     });
     expect(JSON.stringify(unknown.content)).toMatch(/Refused: not_found.*There is no message/);
+    for (const input of [{ speed: 600 }, { mode: "real", speed: 600 }])
+      expect(await agent.use("advance_clock", input)).toMatch(
+        /Refused: invalid[^]*A speed is allowed only with/,
+      );
     await expect(agent.client.callTool({ name: "drop_everything" })).rejects.toThrow(
       /Unknown tool/,
     );

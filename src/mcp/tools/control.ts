@@ -23,6 +23,8 @@ const advanceClock = defineTool({
     if (by !== undefined && to !== undefined) return refused("invalid", "Give either by or to.");
     const byMs = by === undefined ? 0 : durationOf(by);
     if (byMs === null) return refused("invalid", "by: Use a duration such as 30s, 10m or 4h.");
+    if (mode === undefined && speed !== undefined)
+      return refused("invalid", 'A speed is allowed only with the mode "faster".');
     const answer = new Answer();
     if (mode !== undefined)
       await call("clock.set", { mode, ...(speed === undefined ? {} : { speed }) });

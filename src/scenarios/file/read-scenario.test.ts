@@ -244,6 +244,18 @@ describe("a value that does not fit is shown beside what was expected", () => {
       '2:10 startAt must be a time such as 2026-11-21T09:00:00Z, but it is "yesterday".',
     ],
     [
+      `name: A\nstartAt: 1969-12-31T23:59:59Z\n${steps}`,
+      "2:10 startAt must be a time from 1970 to 2999.",
+    ],
+    [
+      `name: A\nstartAt: 2999-12-31T23:00:00-02:00\n${steps}`,
+      "2:10 startAt must be a time from 1970 to 2999.",
+    ],
+    [
+      `name: A\nstartAt: 9999-12-31T00:00:00Z\n${steps}`,
+      "2:10 startAt must be a time from 1970 to 2999.",
+    ],
+    [
       `name: A\nsettings: { jitter: maybe }\n${steps}`,
       '2:21 jitter must be true or false, but it is "maybe".',
     ],

@@ -199,6 +199,9 @@ const step = z.union(
   },
 );
 
+/** The clock does not go beyond it. */
+const endOfTimes = Date.UTC(3000, 0);
+
 export const scenarioFile = members({
   name: name.describe("What the scenario shows."),
   description: text.optional(),
@@ -207,7 +210,10 @@ export const scenarioFile = members({
     .optional()
     .describe("The seed of all random values: 1 when left out."),
   startAt: z.iso
-    .datetime({ offset: true, error: "a time such as 2026-11-21T09:00:00Z" })
+    .datetime({ offset: true, error: "a time such as 2026-11-21T09:00:00Z", abort: true })
+    .refine((text) => Date.parse(text) >= 0 && Date.parse(text) <= endOfTimes, {
+      error: "startAt must be a time from 1970 to 2999.",
+    })
     .optional()
     .describe("The time of the clock at the beginning: 2026-11-21T09:00:00Z when left out."),
   settings: settings.optional(),

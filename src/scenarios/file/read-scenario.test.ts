@@ -255,6 +255,7 @@ describe("a value that does not fit is shown beside what was expected", () => {
       `name: A\nstartAt: 9999-12-31T00:00:00Z\n${steps}`,
       "2:10 startAt must be a time from 1970 to 2999.",
     ],
+    ["name: A\nsteps:\n  - wait: 70s\n", "3:11 wait must be at most 60s."],
     [
       `name: A\nsettings: { jitter: maybe }\n${steps}`,
       '2:21 jitter must be true or false, but it is "maybe".',

@@ -147,7 +147,7 @@ const cancel = members({ cancel: ofDeliveries, ...manualStep });
 
 const waitStep = members({
   wait: duration
-    .refine((ms) => ms <= 60_000, { error: "at most 60s" })
+    .refine((ms) => ms <= 60_000, { error: "wait must be at most 60s." })
     .describe("Real time, for receivers that are not Hookyard's."),
   ...everyStep,
 });

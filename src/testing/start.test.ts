@@ -168,6 +168,24 @@ describe("hookyard/testing", () => {
     await hookyard.send(message, { from: "Shop" });
   });
 
+  test("refuses what a test did not mean to leave out", async () => {
+    const hookyard = await starting(setup);
+    const fixture: { count?: number; event?: string } = {};
+    const { count, event } = fixture;
+    await expect(hookyard.expect({ deliveries: { count } })).rejects.toThrow(
+      "expect.deliveries.count: count is undefined.",
+    );
+    await expect(
+      hookyard.expect([{ attempts: { count: 0, of: { event } } }, { deliveries: { count: 0 } }]),
+    ).rejects.toThrow("expect[0].attempts.of.event: event is undefined.");
+    await expect(
+      hookyard.expect({ requests: { body: { "$.event": event as unknown as string } } }),
+    ).rejects.toThrow("expect.requests.body.$.event: $.event is undefined.");
+    await expect(hookyard.cancel({ event })).rejects.toThrow("cancel.event: event is undefined.");
+    // What JSON leaves out of a message is left out here too.
+    await hookyard.send({ ...message, properties: { count } }, { from: "Shop" });
+  });
+
   test("does not start when the receiver does not listen", async () => {
     const port = await lastingPort();
     const destinations = { D: { webhooks: [{ url: `http://127.0.0.1:${port}/` }] } };

@@ -132,6 +132,7 @@ function createHookyard({ setup, session, ingestUrl, keys, stop }: Parts): Hooky
 
   async function take(step: Step): Promise<void> {
     if (stopped !== null) throw new Error("This Hookyard has been stopped.");
+    refuseUndefined(step);
     const { problem, expectations } = await takeStep(
       readDefinition(setup, [...before, step]),
       session,
@@ -184,6 +185,29 @@ function besides(step: Step, { endpoints: replaced = {} }: ChangeInput): Step[] 
   const left = Object.entries(endpoints).filter(([name]) => !(name in replaced));
   if (left.length > 0) return [{ change: { ...others, endpoints: Object.fromEntries(left) } }];
   return Object.keys(others).length === 0 ? [] : [{ change: others }];
+}
+
+/**
+ * A file cannot have undefined. Where it would be left out, an expectation would hold, and more
+ * deliveries would be chosen.
+ */
+function refuseUndefined(step: Step): void {
+  const [[verb, value] = ["", null]] = Object.entries(step) as [string, unknown][];
+  const path = claims.has(verb) ? pathOfUndefined(value, [verb]) : null;
+  if (path !== null) throw new Error(withPlace(`${path.at(-1)} is undefined.`, path));
+}
+
+const claims = new Set(["expect", "retry", "cancel"]);
+
+function pathOfUndefined(value: unknown, path: Path): Path | null {
+  if (value === null || typeof value !== "object") return null;
+  for (const [name, member] of Object.entries(value)) {
+    const place = [...path, Array.isArray(value) ? Number(name) : name];
+    if (member === undefined && !Array.isArray(value)) return place;
+    const inside = pathOfUndefined(member, place);
+    if (inside !== null) return inside;
+  }
+  return null;
 }
 
 /** Errors are reported by their place in the object, as there are no lines. */

@@ -197,7 +197,12 @@ describe("hookyard/testing", () => {
   test("stops once, and does nothing afterwards", async () => {
     const hookyard = await starting(setup);
     await Promise.all([hookyard.stop(), hookyard.stop()]);
-    await expect(hookyard.advance("1h")).rejects.toThrow("This Hookyard has been stopped.");
+    const late = [
+      () => hookyard.advance("1h"),
+      () => hookyard.call("messages.list", {}),
+      () => hookyard.during(async () => undefined),
+    ];
+    for (const one of late) await expect(one()).rejects.toThrow("This Hookyard has been stopped.");
   });
 
   test("runs a scenario file", async () => {

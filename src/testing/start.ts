@@ -130,8 +130,12 @@ function createHookyard({ setup, session, ingestUrl, keys, stop }: Parts): Hooky
   /** What was changed and created since the start: later steps may name it. */
   let before: Step[] = [];
 
-  async function take(step: Step): Promise<void> {
+  function refuseStopped(): void {
     if (stopped !== null) throw new Error("This Hookyard has been stopped.");
+  }
+
+  async function take(step: Step): Promise<void> {
+    refuseStopped();
     refuseUndefined(step);
     const { problem, expectations } = await takeStep(
       readDefinition(setup, [...before, step]),
@@ -172,8 +176,14 @@ function createHookyard({ setup, session, ingestUrl, keys, stop }: Parts): Hooky
     retry: (deliveries) => take({ retry: deliveries }),
     cancel: (deliveries) => take({ cancel: deliveries }),
     expect: (expectation) => take({ expect: expectation }),
-    during: (run) => session.act(run),
-    call: (name, input) => session.pipeline.call(name, input),
+    async during(run) {
+      refuseStopped();
+      return session.act(run);
+    },
+    async call(name, input) {
+      refuseStopped();
+      return session.pipeline.call(name, input);
+    },
     stop: () => (stopped ??= stop()),
   };
 }

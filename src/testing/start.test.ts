@@ -182,6 +182,12 @@ describe("hookyard/testing", () => {
       hookyard.expect({ requests: { body: { "$.event": event as unknown as string } } }),
     ).rejects.toThrow("expect.requests.body.$.event: $.event is undefined.");
     await expect(hookyard.cancel({ event })).rejects.toThrow("cancel.event: event is undefined.");
+    await expect(hookyard.advance(event as unknown as string)).rejects.toThrow(
+      /^advance: advance is missing\.$/,
+    );
+    await expect(hookyard.change(event as unknown as object)).rejects.toThrow(
+      /^change: change is missing\.$/,
+    );
     // What JSON leaves out of a message is left out here too.
     await hookyard.send({ ...message, properties: { count } }, { from: "Shop" });
   });

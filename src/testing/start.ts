@@ -203,6 +203,7 @@ function besides(step: Step, { endpoints: replaced = {} }: ChangeInput): Step[] 
  */
 function refuseUndefined(step: Step): void {
   const [[verb, value] = ["", null]] = Object.entries(step) as [string, unknown][];
+  if (value === undefined) throw new Error(`${verb}: ${verb} is missing.`);
   const path = claims.has(verb) ? pathOfUndefined(value, [verb]) : null;
   if (path !== null) throw new Error(withPlace(`${path.at(-1)} is undefined.`, path));
 }

@@ -116,7 +116,7 @@ export async function explore({
  */
 async function learn(runner: Runner): Promise<string[]> {
   const { always, messages, receiver } = runner.exploration;
-  await runner.reset();
+  await runner.begin();
   const each = messages.map((_, message): Schedule => [{ do: "send", message }]);
   // Ids and times that states show are not known yet.
   runner.change({ same: [] });

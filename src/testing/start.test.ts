@@ -211,6 +211,17 @@ describe("hookyard/testing", () => {
     for (const one of late) await expect(one()).rejects.toThrow("This Hookyard has been stopped.");
   });
 
+  test("stops at the end of the block that uses it, also when an expectation fails", async () => {
+    let used: Hookyard | undefined;
+    const failing = async (): Promise<void> => {
+      await using hookyard = await start(setup);
+      used = hookyard;
+      await hookyard.expect({ messages: { count: 1 } });
+    };
+    await expect(failing()).rejects.toThrow(ExpectationFailed);
+    await expect(used?.advance("1h")).rejects.toThrow("This Hookyard has been stopped.");
+  });
+
   test("runs a scenario file", async () => {
     const file = fileURLToPath(
       new URL("../../resources/scenarios/endless-503.yaml", import.meta.url),

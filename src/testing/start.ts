@@ -74,6 +74,8 @@ export type Hookyard = {
   call<Name extends CallName>(name: Name, input: InputOf<Name>): Promise<AnswerOf<Name>>;
   /** Ends it; rejects when there was an unexpected error inside. */
   stop(): Promise<void>;
+  /** The same: `await using hookyard = await start(…)` ends it with the block, failed or not. */
+  [Symbol.asyncDispose](): Promise<void>;
 };
 
 /** One or several expectations that were not met. */
@@ -130,6 +132,8 @@ function createHookyard({ setup, session, ingestUrl, keys, stop }: Parts): Hooky
   /** What was changed and created since the start: later steps may name it. */
   let before: Step[] = [];
 
+  const end = (): Promise<void> => (stopped ??= stop());
+
   function refuseStopped(): void {
     if (stopped !== null) throw new Error("This Hookyard has been stopped.");
   }
@@ -184,7 +188,8 @@ function createHookyard({ setup, session, ingestUrl, keys, stop }: Parts): Hooky
       refuseStopped();
       return session.pipeline.call(name, input);
     },
-    stop: () => (stopped ??= stop()),
+    stop: end,
+    [Symbol.asyncDispose]: end,
   };
 }
 

@@ -3,9 +3,11 @@
  * it can be. Called by `hookyard explore` and by tests; writes no files.
  */
 
+import { urlWithoutCredentials } from "../domain/credentials.ts";
 import { monotonic } from "../engine/real-time.ts";
 import { changingMembers, type Violation } from "./claims.ts";
 import type { Exploration } from "./explore-file.ts";
+import type { EffectsSource } from "../receiver/effects.ts";
 import { pause } from "../receiver/wire.ts";
 import { CannotExplore, Gone } from "./explored-receiver.ts";
 import { betweenStatesMs, Runner } from "./runner.ts";
@@ -114,7 +116,7 @@ export async function explore({
  */
 async function learn(runner: Runner): Promise<string[]> {
   const { always, messages, receiver } = runner.exploration;
-  await runner.reset();
+  await runner.begin();
   const each = messages.map((_, message): Schedule => [{ do: "send", message }]);
   // Ids and times that states show are not known yet.
   runner.change({ same: [] });
@@ -151,11 +153,31 @@ async function learnState(runner: Runner): Promise<string[]> {
   const states = (): Promise<(string | null)[]> =>
     Promise.all(always.same.map(async (source) => (await runner.states([all], source))[0] ?? null));
   const before = await states();
+  for (const [index, source] of always.same.entries())
+    if ((before[index] ?? "") === "") await refuseEmpty(runner, source);
   await pause(betweenStatesMs);
   const after = await states();
   return notCompared(
     runner,
     before.flatMap((one, index) => changingMembers(one ?? "", after[index] ?? "")),
+  );
+}
+
+/**
+ * All messages may rightly leave nothing behind, as an order and its cancellation do. What shows
+ * nothing after each alone and at no place in their order either is the wrong source.
+ */
+async function refuseEmpty(runner: Runner, source: EffectsSource): Promise<void> {
+  const all = runner.exploration.messages.map((_, message): Step => ({ do: "send", message }));
+  const some = all.flatMap((step, index) => [[step], all.slice(0, index + 1)]);
+  const states = await runner.states(some, source);
+  if (states.some((state) => state !== null && state !== "")) return;
+  if (states.every((state) => state === null))
+    throw new CannotExplore("No message was accepted, so there is no state to compare.");
+  const shown =
+    "url" in source ? urlWithoutCredentials(source.url) : `The command ${source.command}`;
+  throw new CannotExplore(
+    `${shown} shows nothing about the users of a schedule, so there is no state to compare. Under state: write what shows them by their userId. A receiver that works after its answer needs effects: too. Or write always: { state: any }, and no state is compared.`,
   );
 }
 

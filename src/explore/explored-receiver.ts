@@ -4,6 +4,7 @@
  */
 
 import { randomBytes } from "node:crypto";
+import { urlWithoutCredentials } from "../domain/credentials.ts";
 import { createTrust } from "../engine/deliver/dial.ts";
 import { monotonic } from "../engine/real-time.ts";
 import {
@@ -33,6 +34,7 @@ export class ExploredReceiver {
   wire: Wire;
   /** The longest that effects took until all were there. */
   effectsMs = 0;
+  #hasShown = false;
 
   constructor(given: Exploration["receiver"]) {
     this.#given = given;
@@ -43,23 +45,40 @@ export class ExploredReceiver {
     this.wire.close();
   }
 
+  /**
+   * A receiver that is still starting gets as long as one that restarts. A command may start it too.
+   */
+  async mustListen(): Promise<void> {
+    const { url, restart: how, reset } = this.#given;
+    if ([how, reset].some((action) => action !== null && "run" in action)) return;
+    if (await listensSoon(url)) return;
+    throw new CannotExplore(
+      `Nothing listens at ${urlWithoutCredentials(url)}. Start the receiver first.`,
+    );
+  }
+
   /** By the file's `restart`, or because something watches it. */
   async comeBack(why: string): Promise<void> {
     const { restart: how, url, effects } = this.#given;
-    const isBack = async (): Promise<boolean> =>
-      (await isListening(url)) &&
-      (effects === null ||
-        (await this.ask(effects, new Map()).then(
-          () => true,
-          (error: unknown) => {
-            if (error instanceof Gone) return false;
-            throw error;
-          },
-        )));
-    if (await isBack()) return;
+    /** Null when it is. */
+    const whyNotBack = async (): Promise<Gone | null> => {
+      if (!(await isListening(url))) return new Gone(why);
+      if (effects === null) return null;
+      return this.ask(effects, new Map()).then(
+        () => null,
+        (error: unknown) => {
+          if (error instanceof Gone) return error;
+          throw error;
+        },
+      );
+    };
+    if ((await whyNotBack()) === null) return;
     if (how !== null && "run" in how) await this.act(how, "restart");
-    await listensSoon(url);
-    if (await isBack()) return;
+    const isThere = await listensSoon(url);
+    const reason = await whyNotBack();
+    if (reason === null) return;
+    // It listens, and has never shown anything: the address is wrong.
+    if (isThere && !this.#hasShown) throw reason;
     throw new Gone(
       `${why} The receiver did not come back. If the file has a command at restart:, the search starts the receiver again and finds the schedule that ended it.`,
     );
@@ -98,6 +117,7 @@ export class ExploredReceiver {
         );
       throw new Gone(error instanceof Error ? error.message : String(error));
     }
+    this.#hasShown = true;
     return answer;
   }
 

@@ -102,6 +102,12 @@ export class Runner {
     return runs.map(({ violations }) => violations);
   }
 
+  /** Before the first message. */
+  async begin(): Promise<void> {
+    await this.#receiver.mustListen();
+    await this.reset();
+  }
+
   async reset(): Promise<void> {
     const { reset } = this.#exploration.receiver;
     if (reset !== null) await this.#receiver.act(reset, "reset");

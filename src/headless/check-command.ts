@@ -5,7 +5,7 @@
 
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { checkPage } from "../check/report-page.ts";
 import { checkJunit, proofText, resultText, summaryText } from "../check/report.ts";
 import { CannotCheck, runCheck, type CheckOptions } from "../check/run-check.ts";
@@ -70,7 +70,11 @@ async function writeReports(
     written.catch((error: Error) =>
       Promise.reject(new CannotCheck(`${file} cannot be written: ${error.message}`)),
     );
-  const write = (file: string, text: string) => wrote(file, writeFile(file, text));
+  const write = (file: string, text: string) =>
+    wrote(
+      file,
+      mkdir(dirname(file), { recursive: true }).then(() => writeFile(file, text)),
+    );
   const asJson = `${JSON.stringify(report, null, 2)}\n`;
   if (json === "-") process.stdout.write(asJson);
   else if (json !== undefined) await write(json, asJson);

@@ -3,7 +3,7 @@
  * and sets the exit code.
  */
 
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { explore as searchSchedules, type Explored } from "../explore/explore.ts";
 import { readExploration, type Exploration } from "../explore/explore-file.ts";
@@ -46,6 +46,9 @@ async function search({ file, out, runs, minutes, seed: given, json }: Flags): P
     process.stdout.isTTY && (process.env["NO_COLOR"] ?? "") === "" ? colourPaint : plainPaint;
   const print = (text: string): void => void (json || process.stdout.write(`${text}\n`));
   const exploration = await read(file);
+  // Before minutes of search.
+  const there = await stat(out).catch(() => null);
+  if (there?.isDirectory() === false) throw new CannotExplore(`${out} is not a folder.`);
   const seed = given ?? exploration.seed ?? 1;
   const variable = process.env["HOOKYARD_SECRET"] ?? "";
   print(`${paint.strong(shown(exploration.name))}  ${exploration.receiver.url}  seed ${seed}`);
@@ -78,6 +81,13 @@ async function search({ file, out, runs, minutes, seed: given, json }: Flags): P
   print(`\n${paint.bad(`✗ ${finding.violations.map((one) => shown(one.text)).join(" ")}`)}`);
   const lines = scheduleTexts(finding.schedule, exploration);
   for (const [index, line] of lines.entries()) print(`  ${index + 1}. ${shown(line)}`);
+  const printFound = (scenario: string | null): void =>
+    printJson({
+      number: finding.number,
+      violations: finding.violations.map((one) => one.text),
+      schedule: lines,
+      scenario,
+    });
   const path = await writeScenario({
     out,
     name: `${
@@ -96,13 +106,11 @@ async function search({ file, out, runs, minutes, seed: given, json }: Flags): P
         number: finding.number,
         file: name,
       }),
+  }).catch((error: unknown) => {
+    printFound(null);
+    throw error;
   });
-  printJson({
-    number: finding.number,
-    violations: finding.violations.map((one) => one.text),
-    schedule: lines,
-    scenario: path,
-  });
+  printFound(path);
   print(`\nWritten: ${path}  ${paint.faint(`hookyard run ${path} shows it again.`)}`);
   return 1;
 }

@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { existsSync, globSync, watchFile } from "node:fs";
-import { appendFile, readFile, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname, relative, resolve, sep } from "node:path";
 import type { ScenarioReport } from "../contract/scenarios.ts";
@@ -243,6 +243,7 @@ async function read(file: string): Promise<string | { wrong: string }> {
 
 async function writeJunit(file: string, reports: readonly TimedReport[]): Promise<boolean> {
   try {
+    await mkdir(dirname(file), { recursive: true });
     await writeFile(file, junitXml(reports, hostname()));
     return true;
   } catch (error) {

@@ -168,6 +168,30 @@ describe("hookyard/testing", () => {
     await hookyard.send(message, { from: "Shop" });
   });
 
+  test("refuses what a test did not mean to leave out", async () => {
+    const hookyard = await starting(setup);
+    const fixture: { count?: number; event?: string } = {};
+    const { count, event } = fixture;
+    await expect(hookyard.expect({ deliveries: { count } })).rejects.toThrow(
+      "expect.deliveries.count: count is undefined.",
+    );
+    await expect(
+      hookyard.expect([{ attempts: { count: 0, of: { event } } }, { deliveries: { count: 0 } }]),
+    ).rejects.toThrow("expect[0].attempts.of.event: event is undefined.");
+    await expect(
+      hookyard.expect({ requests: { body: { "$.event": event as unknown as string } } }),
+    ).rejects.toThrow("expect.requests.body.$.event: $.event is undefined.");
+    await expect(hookyard.cancel({ event })).rejects.toThrow("cancel.event: event is undefined.");
+    await expect(hookyard.advance(event as unknown as string)).rejects.toThrow(
+      /^advance: advance is missing\.$/,
+    );
+    await expect(hookyard.change(event as unknown as object)).rejects.toThrow(
+      /^change: change is missing\.$/,
+    );
+    // What JSON leaves out of a message is left out here too.
+    await hookyard.send({ ...message, properties: { count } }, { from: "Shop" });
+  });
+
   test("does not start when the receiver does not listen", async () => {
     const port = await lastingPort();
     const destinations = { D: { webhooks: [{ url: `http://127.0.0.1:${port}/` }] } };
@@ -179,7 +203,23 @@ describe("hookyard/testing", () => {
   test("stops once, and does nothing afterwards", async () => {
     const hookyard = await starting(setup);
     await Promise.all([hookyard.stop(), hookyard.stop()]);
-    await expect(hookyard.advance("1h")).rejects.toThrow("This Hookyard has been stopped.");
+    const late = [
+      () => hookyard.advance("1h"),
+      () => hookyard.call("messages.list", {}),
+      () => hookyard.during(async () => undefined),
+    ];
+    for (const one of late) await expect(one()).rejects.toThrow("This Hookyard has been stopped.");
+  });
+
+  test("stops at the end of the block that uses it, also when an expectation fails", async () => {
+    let used: Hookyard | undefined;
+    const failing = async (): Promise<void> => {
+      await using hookyard = await start(setup);
+      used = hookyard;
+      await hookyard.expect({ messages: { count: 1 } });
+    };
+    await expect(failing()).rejects.toThrow(ExpectationFailed);
+    await expect(used?.advance("1h")).rejects.toThrow("This Hookyard has been stopped.");
   });
 
   test("runs a scenario file", async () => {

@@ -74,6 +74,8 @@ export type Hookyard = {
   call<Name extends CallName>(name: Name, input: InputOf<Name>): Promise<AnswerOf<Name>>;
   /** Ends it; rejects when there was an unexpected error inside. */
   stop(): Promise<void>;
+  /** The same: `await using hookyard = await start(…)` ends it with the block, failed or not. */
+  [Symbol.asyncDispose](): Promise<void>;
 };
 
 /** One or several expectations that were not met. */
@@ -130,8 +132,15 @@ function createHookyard({ setup, session, ingestUrl, keys, stop }: Parts): Hooky
   /** What was changed and created since the start: later steps may name it. */
   let before: Step[] = [];
 
-  async function take(step: Step): Promise<void> {
+  const end = (): Promise<void> => (stopped ??= stop());
+
+  function refuseStopped(): void {
     if (stopped !== null) throw new Error("This Hookyard has been stopped.");
+  }
+
+  async function take(step: Step): Promise<void> {
+    refuseStopped();
+    refuseUndefined(step);
     const { problem, expectations } = await takeStep(
       readDefinition(setup, [...before, step]),
       session,
@@ -171,9 +180,16 @@ function createHookyard({ setup, session, ingestUrl, keys, stop }: Parts): Hooky
     retry: (deliveries) => take({ retry: deliveries }),
     cancel: (deliveries) => take({ cancel: deliveries }),
     expect: (expectation) => take({ expect: expectation }),
-    during: (run) => session.act(run),
-    call: (name, input) => session.pipeline.call(name, input),
-    stop: () => (stopped ??= stop()),
+    async during(run) {
+      refuseStopped();
+      return session.act(run);
+    },
+    async call(name, input) {
+      refuseStopped();
+      return session.pipeline.call(name, input);
+    },
+    stop: end,
+    [Symbol.asyncDispose]: end,
   };
 }
 
@@ -184,6 +200,30 @@ function besides(step: Step, { endpoints: replaced = {} }: ChangeInput): Step[] 
   const left = Object.entries(endpoints).filter(([name]) => !(name in replaced));
   if (left.length > 0) return [{ change: { ...others, endpoints: Object.fromEntries(left) } }];
   return Object.keys(others).length === 0 ? [] : [{ change: others }];
+}
+
+/**
+ * A file cannot have undefined. Where it would be left out, an expectation would hold, and more
+ * deliveries would be chosen.
+ */
+function refuseUndefined(step: Step): void {
+  const [[verb, value] = ["", null]] = Object.entries(step) as [string, unknown][];
+  if (value === undefined) throw new Error(`${verb}: ${verb} is missing.`);
+  const path = claims.has(verb) ? pathOfUndefined(value, [verb]) : null;
+  if (path !== null) throw new Error(withPlace(`${path.at(-1)} is undefined.`, path));
+}
+
+const claims = new Set(["expect", "retry", "cancel"]);
+
+function pathOfUndefined(value: unknown, path: Path): Path | null {
+  if (value === null || typeof value !== "object") return null;
+  for (const [name, member] of Object.entries(value)) {
+    const place = [...path, Array.isArray(value) ? Number(name) : name];
+    if (member === undefined && !Array.isArray(value)) return place;
+    const inside = pathOfUndefined(member, place);
+    if (inside !== null) return inside;
+  }
+  return null;
 }
 
 /** Errors are reported by their place in the object, as there are no lines. */

@@ -57,5 +57,7 @@ test("each reason on the page of error codes has a fix for agents", () => {
 
 test("the package contains the pages for agents", () => {
   const { files } = JSON.parse(read("package.json")) as { files: string[] };
-  expect(files).toEqual(expect.arrayContaining(["AGENTS.md", "llms.txt", "resources/skill"]));
+  expect(files).toEqual(
+    expect.arrayContaining(["AGENTS.md", "llms.txt", "resources/skill", "docs/*.md"]),
+  );
 });

@@ -73,10 +73,21 @@ explore:
   );
 
   // What was found is said also where it cannot be written.
-  expect(await runInProcess(["explore", file, "--out", file])).toMatchObject({
+  const unwritable = "a".repeat(300);
+  expect(await runInProcess(["explore", file, "--out", unwritable])).toMatchObject({
     code: 2,
     out: expect.stringMatching(/✗ .*was answered 500[^]*\n {2}1\. /),
-    err: expect.stringContaining("search.yaml cannot be written: EEXIST"),
+    err: expect.stringContaining(`${unwritable} cannot be written: `),
+  });
+  const json = await runInProcess(["explore", file, "--json", "--out", unwritable]);
+  expect(json).toMatchObject({ code: 2, err: expect.stringContaining("cannot be written") });
+  expect(JSON.parse(json.out)).toMatchObject({
+    finding: { violations: [expect.stringContaining("was answered 500")], scenario: null },
+  });
+  expect(await runInProcess(["explore", file, "--out", file])).toEqual({
+    code: 2,
+    out: "",
+    err: `${file} is not a folder.\n`,
   });
 });
 

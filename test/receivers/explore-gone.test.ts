@@ -25,6 +25,7 @@ async function startFragile(
   const refunded = new Set<string>();
   const server = createServer(async (request, response) => {
     if (request.url === "/rows") return void response.end(JSON.stringify(rows));
+    if (request.url === "/missing") return void response.writeHead(404).end();
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const { messageId, userId, event } = JSON.parse(Buffer.concat(chunks).toString());
@@ -150,4 +151,15 @@ test.concurrent("a receiver that ends for good ends the search, which says how t
       "If the file has a command at restart:, the search starts the receiver",
     ),
   });
+});
+
+test.concurrent("a receiver that was never there, and effects at another address, are named as such", async (context) => {
+  const { url } = await startFragile(context);
+  await expect(search(url, { effects: `${url}missing` })).rejects.toThrow(
+    new RegExp(`^${url}missing answered 404 when it was asked for effects, not 200\\.$`),
+  );
+  const nowhere = `http://127.0.0.1:${await lastingPort()}/`;
+  await expect(search(nowhere)).rejects.toThrow(
+    `Nothing listens at ${nowhere}. Start the receiver first.`,
+  );
 });

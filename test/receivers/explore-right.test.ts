@@ -156,6 +156,39 @@ const stateFile = (
 
 const held = { finding: null, unsteady: [], gone: null };
 
+test.concurrent("a state that never shows the users of a schedule is refused, and one that is empty in the end is not", async (context) => {
+  const open = new Map<string, Set<string>>();
+  const done = new Set<string>();
+  const receive = ({ messageId, userId, event }: Message): number => {
+    if (done.has(messageId)) return 204;
+    done.add(messageId);
+    const orders = open.get(userId) ?? new Set();
+    orders.add(event);
+    open.set(userId, orders);
+    return 204;
+  };
+  // Both messages are needed for a row, and the third takes it away: alone, none shows anything.
+  const rows = (): string =>
+    JSON.stringify(
+      [...open]
+        .filter(([, own]) => own.has("A") && own.has("B") && !own.has("C"))
+        .map(([id]) => id),
+    );
+  const right = await startReceiver(context, { receive, rows });
+  const threeMessages = (origin: string): string =>
+    stateFile(origin).replace("event: B }", "event: B }, { type: track, event: C }");
+  expect(await search(threeMessages(right), 40)).toMatchObject({ schedules: 40, ...held });
+
+  const totals = await startReceiver(context, { receive, rows: () => '{"paid":12}' });
+  await expect(search(threeMessages(totals), 40)).rejects.toThrow(
+    `${totals}/rows shows nothing about the users of a schedule, so there is no state to compare.`,
+  );
+  const refusing = await startReceiver(context, { receive: () => 503, rows });
+  await expect(search(`${stateFile(refusing)}  always: { answers: false }\n`, 40)).rejects.toThrow(
+    "No message was accepted, so there is no state to compare.",
+  );
+});
+
 test.concurrent("a receiver that answers 503 above 20 at the same time is right, although its state is measured among 64", async (context) => {
   const { receive, rows } = ledger();
   let working = 0;

@@ -279,16 +279,18 @@ ${[request, request, request].join("\n")}
     expect(code).toBe(wanted);
   });
 
-  test("ends with 0 when the report is written and every expectation was met", async () => {
+  test("ends with 0 when the report is written, in a folder that it makes, and every expectation was met", async () => {
     await write({ "a.yaml": passing });
-    expect(await run("a.yaml", "--junit", "report.xml")).toMatchObject({ code: 0, err: "" });
+    const report = join("reports", "ci", "report.xml");
+    expect(await run("a.yaml", "--junit", report)).toMatchObject({ code: 0, err: "" });
+    expect(await readFile(join(directory, report), "utf8")).toContain("<testsuites");
   });
 
   test("says that the report cannot be written, and ends with 1", async () => {
     await write({ "a.yaml": passing });
-    const { code, out, err } = await run("a.yaml", "--junit", "missing/report.xml");
+    const { code, out, err } = await run("a.yaml", "--junit", "a.yaml/report.xml");
     expect(out).toContain("1 passed");
-    expect(err).toMatch(/^missing\/report\.xml cannot be written: ENOENT.*\n$/);
+    expect(err).toMatch(/^a\.yaml\/report\.xml cannot be written: E.*\n$/);
     expect(code).toBe(1);
   });
 

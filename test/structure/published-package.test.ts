@@ -57,8 +57,17 @@ test("the package has the program, its schemas and helpers, and installs below 4
     "LICENSE",
   ])
     expect(paths).toContain(path);
-  const published = /^(?:out\/(?:browser|client|headless|renderer|testing)|resources)\//;
+  const published =
+    /^(?:(?:out\/(?:browser|client|headless|renderer|testing)|resources)\/|docs\/[^/]+\.md$)/;
   expect(paths.filter((path) => path.includes("/") && !published.test(path))).toEqual([]);
+  // Agents read these offline. Who changes Hookyard itself has a clone.
+  const links = ["AGENTS.md", "llms.txt"].flatMap((page) =>
+    [...readFileSync(join(root, page), "utf8").matchAll(/\]\(([\w./-]+)/g)].map(
+      ([, path = ""]) => path,
+    ),
+  );
+  expect(links).toContain("docs/scenarios.md");
+  expect(links.filter((path) => path !== "CONTRIBUTING.md" && !paths.includes(path))).toEqual([]);
   const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
     packages: Record<string, { dev?: boolean; link?: boolean }>;
   };

@@ -8,7 +8,7 @@ beforeEach(async () => {
     destinations: { Receiver: { webhooks: [{ endpoint: "Receiver" }], sharedSecret: "s3cret" } },
   });
 });
-afterEach(() => hookyard.stop());
+afterEach(() => hookyard?.stop());
 
 test("an order survives an outage", async () => {
   await hookyard.send({

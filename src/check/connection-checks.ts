@@ -1,5 +1,6 @@
 /** Checks of connections: kept, fresh, slow, many at once, and under load. */
 
+import type { JsonObject } from "../domain/json.ts";
 import { pause } from "../receiver/wire.ts";
 import {
   briefOf,
@@ -126,6 +127,35 @@ async function checkManyConnections(probe: Probe): Promise<Outcome> {
   );
 }
 
+/**
+ * The ends of pieces that are inside a character in one half are beside one in the other. Enough
+ * for each half to have one, with a message of 5 KB around it.
+ */
+const charactersToCut = ["€".repeat(100), "€".repeat(100)].join("-");
+
+async function checkSlowRequest(probe: Probe): Promise<Outcome> {
+  const send = (inside: JsonObject, slow: boolean): Promise<Recorded> =>
+    probe.deliver(probe.message(probe.token(), { inside }), { slow });
+  const withCharacters = await send({ text: charactersToCut }, true);
+  if (isAccepted(withCharacters)) return pass(briefOf(withCharacters));
+  // A receiver that expects a message of its own may refuse one with more in it.
+  const plain = await send(
+    probe.receiver.model.isOfUser ? {} : { text: "a body that arrives in pieces ".repeat(10) },
+    true,
+  );
+  if (!isAccepted(plain))
+    return fail(
+      briefOf(plain),
+      `The receiver ${did(plain)} to a valid message that arrived in small pieces over half a second. Read until the whole body is there: as many bytes as Content-Length says.`,
+    );
+  // If it refuses them at once too, the pieces are not why.
+  if (!isAccepted(await send({ text: charactersToCut }, false))) return pass(briefOf(plain));
+  return fail(
+    briefOf(withCharacters),
+    `The receiver ${did(withCharacters)} to a valid message that arrived in small pieces, some of which ended inside a character of several bytes. It accepts the same text in one piece. It probably decodes each piece by itself, so that a character between two pieces is lost: collect the bytes, and decode them once.`,
+  );
+}
+
 export const connectionChecks: Check[] = [
   {
     id: "keep-alive",
@@ -148,26 +178,8 @@ export const connectionChecks: Check[] = [
     id: "slow-request",
     title: "Reads a request that arrives slowly",
     group: "Connections",
-    phase: "together",
-    async run(probe) {
-      const sent = await probe.deliver(
-        // A receiver that expects a message of its own may refuse one with more in it.
-        probe.message(
-          probe.token(),
-          probe.receiver.model.isOfUser
-            ? {}
-            : { inside: { text: "a body that arrives in pieces ".repeat(10) } },
-        ),
-        {
-          slow: true,
-        },
-      );
-      if (isAccepted(sent)) return pass(briefOf(sent));
-      return fail(
-        briefOf(sent),
-        `The receiver ${did(sent)} to a valid message that arrived in small pieces over half a second. Read until the whole body is there: as many bytes as Content-Length says.`,
-      );
-    },
+    phase: "alone",
+    run: checkSlowRequest,
   },
   {
     id: "in-time-under-load",

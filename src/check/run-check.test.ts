@@ -2,7 +2,7 @@
 
 import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { expect, test } from "vitest";
 import { createTrust } from "../engine/deliver/dial.ts";
 import { readScenario } from "../scenarios/file/read-scenario.ts";
@@ -260,6 +260,36 @@ test.for([
     "in-time-under-load": { verdict: "warn", detail: expect.stringContaining(under) },
     "many-connections": { verdict: "fail", detail: expect.stringContaining(`answered ${status}`) },
   });
+});
+
+/** Each piece for itself, so that a character between two pieces is lost. */
+async function decodedPieceByPiece(request: IncomingMessage): Promise<string> {
+  let body = "";
+  for await (const piece of request) body += String(piece);
+  return body;
+}
+
+test("a receiver that breaks characters between two pieces of a body is found", async () => {
+  const only = ["slow-request"];
+  const { url } = await receiver({
+    read: decodedPieceByPiece,
+    onMessage(message, response, done) {
+      if (isSigned(JSON.stringify(message), response)) accept(message, response, done);
+      else response.writeHead(401).end();
+    },
+  });
+  expect(await verdicts(url, { secret, only })).toMatchObject({
+    "slow-request": { verdict: "fail", detail: expect.stringContaining("between two pieces") },
+  });
+
+  // For the check of such text, and no matter of pieces.
+  const { url: ascii } = await receiver({
+    onMessage(message, response, done) {
+      if (/^[ -~]*$/.test(JSON.stringify(message))) accept(message, response, done);
+      else response.writeHead(400).end();
+    },
+  });
+  expect(await verdicts(ascii, { only })).toMatchObject({ "slow-request": { verdict: "pass" } });
 });
 
 test("an answer without an end is told from one that says 5xx", async () => {

@@ -162,15 +162,34 @@ test.for<[what: string, keyOf: (message: Message) => string]>([
   });
 });
 
-test("effects with one line for each user do not say that a message is lost", async () => {
-  const onMessage = queue(0);
+const sumOf = ([user, messages = []]: [string, Message[]?]) => ({
+  user,
+  total: messages.length * 49.9,
+});
+
+test.for<[what: string, onMessage: Answer, shown: (done: readonly Message[]) => unknown]>([
+  ["of a right receiver", queue(0), (done) => [...new Set(done.map(({ userId }) => userId))]],
+  [
+    "of one that does every copy",
+    accept,
+    (done) => Object.entries(Object.groupBy(done, ({ userId = "" }) => userId)).map(sumOf),
+  ],
+  [
+    "with the newest message, of one that does every copy",
+    accept,
+    (done) => [...new Map(done.map((message) => [message.userId, message])).values()],
+  ],
+])("effects with one line for each user, %s, count no copies, and say so", async (receives) => {
+  const [, onMessage, shown] = receives;
   const { url } = await receiver({
     onMessage,
-    onAsked: (response, done) =>
-      response.end(JSON.stringify([...new Set(done.map(({ userId }) => userId))])),
+    onAsked: (response, done) => response.end(JSON.stringify(shown(done))),
   });
-  expect(await verdicts(url, { only: ["duplicate"] })).toMatchObject({
-    duplicate: { verdict: "pass" },
+  const detail = expect.stringContaining("a second message of the same user");
+  const found = await verdicts(url, { only: ["duplicate", "retry-after-timeout"] });
+  expect(found).toMatchObject({
+    duplicate: { verdict: "warn", detail },
+    "retry-after-timeout": { verdict: "skipped", detail },
   });
 });
 

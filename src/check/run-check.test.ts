@@ -245,6 +245,7 @@ test("every message that was answered 5xx is sent again, also those of the load"
 const fail: Answer = (_, response) => response.writeHead(500).end();
 
 test.for([
+  [403, "are lost"],
   [429, "are lost"],
   [503, "sends those again later"],
 ] as const)("a receiver that answers %i to some of many messages: %s", async ([status, under]) => {

@@ -210,6 +210,42 @@ test("a receiver that remembers a message before it checks the signature is foun
   });
 });
 
+test("a receiver that refuses copies, and the newer of two identifies, is told nothing of their age", async () => {
+  const seen = new Set<string | undefined>();
+  let identifies = 0;
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      const { type, messageId } = message;
+      if (type === "identify") identifies += 1;
+      if (type === "identify" && identifies === 1) response.writeHead(400).end();
+      else if (seen.has(messageId)) response.writeHead(409).end();
+      else accept(message, response, done);
+      seen.add(messageId);
+    },
+  });
+  expect(await verdicts(url, { only: ["replayed-late", "order"] })).toMatchObject({
+    "replayed-late": { verdict: "pass" },
+    order: { verdict: "skipped", detail: expect.stringContaining("400 to the newer of two") },
+  });
+});
+
+test("a memory of the last three messages says nothing of four hours", async () => {
+  let known: (string | undefined)[] = [];
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      const { messageId } = message;
+      if (known.includes(messageId)) return response.writeHead(200).end();
+      known = [...known.slice(-2), messageId];
+      return accept(message, response, done);
+    },
+  });
+  const { "replayed-late": late } = await verdicts(url, { only: ["replayed-late"] });
+  expect(late).toMatchObject({ verdict: "warn" });
+  expect(late?.detail).toMatch(
+    /^A copy of one of the first messages of this run took effect again/,
+  );
+});
+
 test("effects that list a message in two places count no copies, and say so", async () => {
   const { url } = await receiver({
     onMessage: queue(0),

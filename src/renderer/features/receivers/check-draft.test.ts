@@ -27,3 +27,11 @@ test("another receiver does not get the headers and the secret of a webhook", ()
   const emptied = typed(ofWebhook, "");
   expect(inputOf(typed(emptied, ofWebhook.url))).toEqual({ url: ofWebhook.url });
 });
+
+test("the seed of a report is taken, and one that the API refuses is not", () => {
+  const seeded = (seed: string): CheckDraft => ({ ...ofWebhook, seed });
+  expect(inputOf(seeded(" 1714975420 "))).toMatchObject({ seed: 1_714_975_420 });
+  expect(inputOf(seeded("2147483647"))).toMatchObject({ seed: 2_147_483_647 });
+  for (const seed of ["2147483648", "99999999999", "-1", "1.5", "seven"])
+    expect(() => inputOf(seeded(seed))).toThrow("whole number from 0 to 2147483647");
+});

@@ -1,9 +1,11 @@
 /** Runs against receivers that nobody would call right or wrong at first sight. */
 
 import { createHmac } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { expect, test } from "vitest";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createTrust } from "../engine/deliver/dial.ts";
 import { readScenario } from "../scenarios/file/read-scenario.ts";
 import { runRead } from "../scenarios/run/run-scenario.ts";
@@ -202,13 +204,21 @@ test("a receiver that forgets what it accepted at a retry has not done it at the
 });
 
 test("a receiver that did the work, answered 5xx and did it again at the retry is found, and its scenario shows it", async () => {
-  const { url } = await receiver({ onMessage: onceUnavailable(true) });
-  const { checks } = await runCheck({
-    url,
-    effects: { url: `${url}/effects` },
-    seed: 7,
-    ...unavailable,
+  const file = join(mkdtempSync(join(tmpdir(), "hookyard-check-")), "effects.json");
+  onTestFinished(() => rmSync(dirname(file), { recursive: true }));
+  const work = onceUnavailable(true);
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      work(message, response, done);
+      writeFileSync(file, JSON.stringify(done));
+    },
   });
+  writeFileSync(file, "[]");
+  const command = `PASSWORD=p4ss; cat '${file}'`;
+  const { checks } = await runCheck({ url, effects: { command }, seed: 7, ...unavailable });
+  expect(JSON.stringify(checks)).not.toContain("p4ss");
+  vi.stubEnv("HOOKYARD_EFFECTS_COMMAND", command);
+  onTestFinished(() => void vi.unstubAllEnvs());
   const result = checks.find(({ id }) => id === "failed-means-not-done");
   expect(result).toMatchObject({ verdict: "fail", brief: "5xx, and took effect twice" });
   const report = await runRead({

@@ -134,7 +134,8 @@ export function chooseChecks({
   only = [],
   skip = [],
 }: Pick<CheckOptions, "url" | "only" | "skip">): Check[] {
-  if (parseTarget(url) === null) throw new CannotCheck(`${url} is not a full http or https URL.`);
+  if (parseTarget(url) === null)
+    throw new CannotCheck(`${urlWithoutCredentials(url)} is not a full http or https URL.`);
   const unknown = [...only, ...skip].find((id) => !checks.some((check) => check.id === id));
   if (unknown !== undefined)
     throw new CannotCheck(

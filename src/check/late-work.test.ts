@@ -74,6 +74,19 @@ test("a receiver that refuses a copy of a message in progress serves a hundred c
   });
 });
 
+test("a receiver that ends each connection after its answer, without saying so, answers again and again", async () => {
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      const { socket } = response.req;
+      response.once("finish", () => socket.end());
+      accept(message, response, done);
+    },
+  });
+  expect(await verdicts(url, { only: ["keep-alive"] })).toMatchObject({
+    "keep-alive": { verdict: "pass" },
+  });
+});
+
 /** Shows its users; a worker applies every 400 ms what came. */
 function profiles(applies: (message: Message, users: Message[]) => void): {
   onMessage: Answer;

@@ -1,6 +1,7 @@
 /** Checks of connections: kept, fresh, slow, many at once, and under load. */
 
 import type { JsonObject } from "../domain/json.ts";
+import { monotonic } from "../engine/real-time.ts";
 import { pause } from "../receiver/wire.ts";
 import {
   briefOf,
@@ -13,7 +14,8 @@ import {
   deadlineMs,
   tooSlow,
 } from "./outcome.ts";
-import { isAccepted, isCrash } from "../receiver/request.ts";
+import { askedToWaitMs, isAccepted, isCrash, waitMsOf } from "../receiver/request.ts";
+import type { RequestSpec } from "../receiver/request-spec.ts";
 import { type Probe, type Recorded } from "./probe.ts";
 
 /**
@@ -27,6 +29,28 @@ function howMany(probe: Probe): number {
 const load = { requests: 200, atOnce: 20 };
 const connectionsAtOnce = 100;
 
+/** A receiver that is sent too much in a second may say so, also because of other checks. */
+const isLimited = (sent: Recorded): boolean => askedToWaitMs(sent) !== null;
+
+async function sendPatiently(
+  probe: Probe,
+  spec: Pick<RequestSpec, "connection" | "signature">,
+): Promise<Recorded> {
+  let last = await probe.send(probe.message(probe.token()), spec);
+  for (let nth = 1; nth < 3 && isLimited(last); nth += 1) {
+    await pause(waitMsOf(last));
+    last = await probe.send(probe.message(probe.token()), spec);
+  }
+  return last;
+}
+
+function limited(brief: string, what: string): Outcome {
+  return warn(
+    brief,
+    `${what} It asks its sender to wait, with Retry-After, so this is a limit of messages and no fault of the connections. Not every sender waits, and a message that is not sent again is lost. Store the message, answer, and do the work afterwards.`,
+  );
+}
+
 async function inSequence(
   probe: Probe,
   connection: "kept" | "close",
@@ -35,9 +59,9 @@ async function inSequence(
   const sent: Recorded[] = [];
   for (let nth = 0; nth < howMany(probe); nth += 1) {
     if (nth > 0 && apartMs > 0) await pause(apartMs);
-    const one = await probe.send(probe.message(probe.token()), { connection });
+    const one = await sendPatiently(probe, { connection });
     sent.push(one);
-    if (one.outcome === "timeout" || isCrossed(one)) break;
+    if (one.outcome === "timeout" || isCrossed(one) || isLimited(one)) break;
   }
   return sent;
 }
@@ -59,7 +83,7 @@ async function failsEachRound(
   for (let nth = 1; ; nth += 1) {
     const failed = await round(apartMs);
     if (failed === undefined) return null;
-    if (nth >= (isCrossed(failed) ? 3 : 2)) return failed;
+    if (nth >= (isCrossed(failed) ? 3 : 2) || isLimited(failed)) return failed;
     apartMs = isCrossed(failed) ? 100 * nth : 0;
   }
 }
@@ -76,10 +100,9 @@ async function mustAllBeAccepted(
   });
   if (failed === null) return pass(`${sent.length} of ${sent.length}`);
   const nth = sent.indexOf(failed) + 1;
-  return fail(
-    `${briefOf(failed)}, request ${nth}`,
-    `The receiver ${did(failed)} to request ${nth} of ${howMany(probe)} ${where}. All of them were valid.`,
-  );
+  const brief = `${briefOf(failed)}, request ${nth}`;
+  const what = `The receiver ${did(failed)} to request ${nth} of ${howMany(probe)} ${where}.`;
+  return isLimited(failed) ? limited(brief, what) : fail(brief, `${what} All of them were valid.`);
 }
 
 /** Null when it still reads rightly what comes on the connection after a request that it refuses. */
@@ -88,8 +111,8 @@ async function checkAfterRefusal(probe: Probe): Promise<Outcome | null> {
   const failed = await failsEachRound(async (apartMs) => {
     await probe.send(probe.message(probe.token()), { connection: "kept", signature: "missing" });
     if (apartMs > 0) await pause(apartMs);
-    const sent = await probe.send(probe.message(probe.token()), { connection: "kept" });
-    return isAccepted(sent) ? undefined : sent;
+    const sent = await sendPatiently(probe, { connection: "kept" });
+    return isAccepted(sent) || isLimited(sent) ? undefined : sent;
   });
   if (failed === null) return null;
   return fail(
@@ -125,7 +148,7 @@ async function checkLoad(probe: Probe): Promise<Outcome> {
   if (worst !== undefined)
     return warn(
       `${refused.length} of ${sent.length} refused`,
-      `The receiver ${did(worst)} to ${refused.length} of ${sent.length} messages, ${load.atOnce} at a time. ${isCrash(worst) ? "The sender sends those again later." : "A 4xx is not retried, so such messages are lost. Answer 503 to what is too much."}`,
+      `The receiver ${did(worst)} to ${refused.length} of ${sent.length} messages, ${load.atOnce} at a time. ${isCrash(worst) ? "The sender sends those again later." : "Not every sender sends a message again after a 4xx, so such messages are lost. Answer 503 to what is too much."}`,
     );
   return pass(
     `${slowest} ms`,
@@ -133,23 +156,44 @@ async function checkLoad(probe: Probe): Promise<Outcome> {
   );
 }
 
+const newMessages = (probe: Probe, count: number): string[] =>
+  Array.from({ length: count }, () => probe.message(probe.token()));
+const refusedOf = (sent: readonly Recorded[]): Recorded[] => sent.filter((one) => !isAccepted(one));
+
+async function waitAsAsked(refused: readonly Recorded[]): Promise<number> {
+  const waitMs = Math.max(...refused.map(waitMsOf));
+  await pause(waitMs);
+  return waitMs;
+}
+
 async function checkManyConnections(probe: Probe): Promise<Outcome> {
-  const failedOf = (sent: readonly Recorded[]): Recorded[] =>
-    sent.filter((one) => !isAccepted(one));
-  const message = (): string => probe.message(probe.token());
   // The same message on every connection: what counts here is that each gets its answer.
-  let failed = failedOf(await probe.sendAll(message(), { copies: connectionsAtOnce }));
+  const [body = ""] = newMessages(probe, 1);
+  let refused = refusedOf(await probe.sendAll(body, { copies: connectionsAtOnce }));
   // A copy of a message in progress may be refused, but not because there are too many.
-  if (failed.length > 0)
-    failed = failedOf(
-      await probe.sendTogether(Array.from({ length: connectionsAtOnce }, () => message())),
-    );
-  const [first] = failed;
+  if (refused.length > 0) {
+    await waitAsAsked(refused);
+    refused = refusedOf(await probe.sendTogether(newMessages(probe, connectionsAtOnce)));
+  }
+  const [first] = refused;
   if (first === undefined) return pass(`${connectionsAtOnce} of ${connectionsAtOnce}`);
+  const what = `With ${connectionsAtOnce} connections at once, ${refused.length} requests failed: the receiver ${did(first)}.`;
+  const brief = `${refused.length} of ${connectionsAtOnce} failed`;
+  if (refused.every(isLimited) && !(await acceptsOnFewer(probe, refused)))
+    return limited(brief, what);
   return fail(
-    `${failed.length} of ${connectionsAtOnce} failed`,
-    `With ${connectionsAtOnce} connections at once, ${failed.length} requests failed: the receiver ${did(first)}. A sender keeps up to 64 connections to a webhook, and there may be several senders.`,
+    brief,
+    `${what} A sender keeps up to 64 connections to a webhook, and there may be several senders.`,
   );
+}
+
+/** As many messages within the time that it asks for, on a tenth of the connections. */
+async function acceptsOnFewer(probe: Probe, refused: readonly Recorded[]): Promise<boolean> {
+  const waitMs = await waitAsAsked(refused);
+  const began = monotonic();
+  for (let left = connectionsAtOnce; left > 0; left -= 10)
+    if (refusedOf(await probe.sendTogether(newMessages(probe, 10))).length > 0) return false;
+  return monotonic() - began <= waitMs;
 }
 
 /**

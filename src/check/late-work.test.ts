@@ -87,6 +87,26 @@ test("a receiver that ends each connection after its answer, without saying so, 
   });
 });
 
+test("a limit of messages a second is no fault of connections", async () => {
+  const second = (): number => Math.floor(Date.now() / 1000);
+  let [now, count] = [second(), 0];
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      if (second() !== now) [now, count] = [second(), 0];
+      count += 1;
+      if (count > 30) response.writeHead(429, { "Retry-After": "1" }).end();
+      else accept(message, response, done);
+    },
+  });
+  const only = ["keep-alive", "connection-per-request", "slow-request", "many-connections"];
+  expect(await verdicts(url, { only })).toMatchObject({
+    "keep-alive": { verdict: "pass" },
+    "connection-per-request": { verdict: "pass" },
+    "slow-request": { verdict: "pass" },
+    "many-connections": { verdict: "warn", detail: expect.stringContaining("a limit of messages") },
+  });
+});
+
 /** Shows its users; a worker applies every 400 ms what came. */
 function profiles(applies: (message: Message, users: Message[]) => void): {
   onMessage: Answer;

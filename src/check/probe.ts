@@ -11,6 +11,7 @@ import {
   isRetried,
   performRequest,
   performTogether,
+  waitMsOf,
   type Sent,
 } from "../receiver/request.ts";
 import { pause, type Wire } from "../receiver/wire.ts";
@@ -162,7 +163,7 @@ export class Probe {
   async deliver(body: string, spec: Omit<Partial<RequestSpec>, "body"> = {}): Promise<Recorded> {
     let last = await this.send(body, { ...spec, tries });
     for (let nth = 1; nth < tries && isRetried(last); nth += 1) {
-      await pause(betweenTriesMs * nth);
+      await pause(Math.max(betweenTriesMs * nth, waitMsOf(last)));
       last = await this.send(body, { ...spec, tries }, nth);
     }
     return last;
@@ -178,7 +179,7 @@ export class Probe {
   ): Promise<Recorded> {
     let last = await this.send(write(this.token()), spec);
     for (let nth = 1; nth < tries && isRetried(last); nth += 1) {
-      await pause(betweenTriesMs * nth);
+      await pause(Math.max(betweenTriesMs * nth, waitMsOf(last)));
       last = await this.send(write(this.token()), spec);
     }
     return last;

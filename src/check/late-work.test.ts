@@ -12,6 +12,7 @@ import {
   type Answer,
   type Message,
 } from "../../test/support/checked-receiver.ts";
+import { runCheck } from "./run-check.ts";
 
 const secret = "s3cret";
 const isSigned = (message: Message, { req }: ServerResponse): boolean =>
@@ -84,6 +85,28 @@ test("a receiver that ends each connection after its answer, without saying so, 
   });
   expect(await verdicts(url, { only: ["keep-alive"] })).toMatchObject({
     "keep-alive": { verdict: "pass" },
+  });
+});
+
+test("a content type among the user's headers is no other header than that of a check", async () => {
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      const { headersDistinct: headers } = response.req;
+      const types = headers["content-type"]?.join() ?? "";
+      if (types.startsWith("application/json")) accept(message, response, done);
+      else response.writeHead(types === "text/plain" ? 500 : 415).end();
+    },
+  });
+  const { checks } = await runCheck({
+    url,
+    seed: 7,
+    headers: { "content-type": "application/json; charset=utf-8" },
+    only: ["wrong-content-type"],
+  });
+  expect(checks.at(-1)).toMatchObject({
+    verdict: "fail",
+    detail: expect.stringContaining("answered 500"),
+    scenario: expect.stringContaining("Content-Type: text/plain"),
   });
 });
 

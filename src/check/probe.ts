@@ -138,10 +138,12 @@ export class Probe {
 
   #specOf(body: string, spec: Omit<Partial<RequestSpec>, "body">): RequestSpec {
     const { secret, headers } = this.receiver;
+    const own = Object.keys(spec.headers ?? {}).map((name) => name.toLowerCase());
+    const others = Object.entries(headers).filter(([name]) => !own.includes(name.toLowerCase()));
     return {
       ...(secret === null ? {} : { signature: "valid" }),
       ...spec,
-      headers: { ...headers, ...spec.headers },
+      headers: { ...Object.fromEntries(others), ...spec.headers },
       body,
     };
   }

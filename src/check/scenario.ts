@@ -82,7 +82,7 @@ function requestOf({ spec }: Recorded, { url, headers, names, answers }: Writing
   const own = Object.fromEntries(
     Object.entries(all).map(([name, value]) => [
       name,
-      Object.hasOwn(headers, name) ? `{{env.${variableOf(name)}}}` : value,
+      headers[name] === value ? `{{env.${variableOf(name)}}}` : value,
     ]),
   );
   const given: Partial<RequestSpec> = Object.fromEntries(

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type CheckDraft, emptyCheck, inputOf, withUrl } from "./check-draft.ts";
+import { type CheckDraft, emptyCheck, inputOf, urlToRepeat, withUrl } from "./check-draft.ts";
 
 const ofWebhook: CheckDraft = {
   ...emptyCheck,
@@ -34,4 +34,13 @@ test("the seed of a report is taken, and one that the API refuses is not", () =>
   expect(inputOf(seeded("2147483647"))).toMatchObject({ seed: 2_147_483_647 });
   for (const seed of ["2147483648", "99999999999", "-1", "1.5", "seven"])
     expect(() => inputOf(seeded(seed))).toThrow("whole number from 0 to 2147483647");
+});
+
+test("the URL of a check whose credentials were left out is not offered again", () => {
+  const offered = [
+    "http://127.0.0.1:1/h?a=1",
+    "http://left-out:left-out@h/",
+    "http://h/?token=left-out",
+  ];
+  expect(offered.map(urlToRepeat)).toEqual(["http://127.0.0.1:1/h?a=1", "", ""]);
 });

@@ -1,6 +1,7 @@
 /** What is checked, while it is being typed, and what of it is sent to the API. */
 
 import type { InputOf } from "../../../contract/contract.ts";
+import { leftOut } from "../../../domain/credentials.ts";
 
 export type CheckFields = {
   url: string;
@@ -35,6 +36,9 @@ export function withUrl({ url: before }: CheckDraft, url: string): Partial<Check
   const { destination, headers, headersOf } = emptyCheck;
   return originOf(url) === originOf(before) ? { url } : { url, destination, headers, headersOf };
 }
+
+/** Of a check that was made: with credentials that were left out it would be refused. */
+export const urlToRepeat = (url: string): string => (url.includes(leftOut) ? "" : url);
 
 const originOf = (url: string): string | null =>
   URL.canParse(url.trim()) ? new URL(url.trim()).origin : null;

@@ -16,7 +16,7 @@ import {
 } from "./outcome.ts";
 import { askedToWaitMs, isAccepted, isCrash, waitMsOf } from "../receiver/request.ts";
 import type { RequestSpec } from "../receiver/request-spec.ts";
-import { type Probe, type Recorded } from "./probe.ts";
+import { EffectsLost, type Probe, type Recorded } from "./probe.ts";
 
 /**
  * Enough to show a receiver that closes, leaks or mixes up connections, and what a slow one can
@@ -121,6 +121,29 @@ async function checkAfterRefusal(probe: Probe): Promise<Outcome | null> {
   );
 }
 
+/**
+ * How many were accepted and took no effect; none when nobody can tell. A list that is cut off does
+ * not show the next message either, and a receiver that is at work still shows more.
+ */
+async function droppedOf(probe: Probe, sent: readonly Recorded[]): Promise<number> {
+  if (!probe.hasEffects) return 0;
+  const missingOf = async (tokens: readonly string[]): Promise<string[]> => {
+    const effects = await probe.effects(tokens, 1, null);
+    return tokens.filter((token) => effects.get(token)?.count === 0);
+  };
+  try {
+    const next = probe.token();
+    const isShown = isAccepted(await probe.deliver(probe.message(next)));
+    if (!isShown || !(await probe.isDone(next))) return 0;
+    const missing = await missingOf(sent.filter(isAccepted).flatMap(({ tokens }) => tokens));
+    const still = missing.length === 0 ? missing : await missingOf(missing);
+    return still.length === missing.length ? still.length : 0;
+  } catch (error) {
+    if (error instanceof EffectsLost) return 0;
+    throw error;
+  }
+}
+
 async function checkLoad(probe: Probe): Promise<Outcome> {
   const sent: Recorded[] = [];
   let left = load.requests;
@@ -143,7 +166,14 @@ async function checkLoad(probe: Probe): Promise<Outcome> {
       `The receiver ${did(lost[0])} under ${load.atOnce} requests at a time.`,
     );
   const slowest = Math.round(Math.max(...sent.map(({ durationMs }) => durationMs)));
-  const refused = sent.filter((one) => !isAccepted(one));
+  const dropped = await droppedOf(probe, sent);
+  if (dropped > 0)
+    return fail(
+      `${dropped} of ${sent.length} without effect`,
+      `The receiver answered 2xx to ${dropped} of ${sent.length} messages, ${load.atOnce} at a time, that took no effect, and one that was sent after them did. A message answered 2xx is not sent again, so it is lost. Answer 503 to what is too much.`,
+      "answer-first",
+    );
+  const refused = refusedOf(sent);
   const worst = refused.find((one) => !isCrash(one)) ?? refused[0];
   if (worst !== undefined)
     return warn(

@@ -46,6 +46,23 @@ test("a receiver that does its work one after the other, after its answers, fail
   expect(Object.entries(found).filter(([, { verdict }]) => verdict === "fail")).toEqual([]);
 });
 
+test("messages that are answered 2xx under load, and dropped, are lost", async () => {
+  let atWork = 0;
+  const { url } = await receiver({
+    async onMessage(message, response, done) {
+      atWork += 1;
+      const isTooMuch = atWork > 8;
+      await wait(20);
+      atWork -= 1;
+      if (isTooMuch) response.writeHead(202).end();
+      else accept(message, response, done);
+    },
+  });
+  expect(await verdicts(url, { only: ["in-time-under-load"] })).toMatchObject({
+    "in-time-under-load": { verdict: "fail", detail: expect.stringContaining("took no effect") },
+  });
+});
+
 test("a forged message that is refused, and done later by a worker, is found", async () => {
   const { url } = await receiver({
     onMessage(message, response, done) {

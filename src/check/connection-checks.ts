@@ -1,5 +1,7 @@
 /** Checks of connections: kept, fresh, slow, many at once, and under load. */
 
+import type { JsonObject } from "../domain/json.ts";
+import { monotonic } from "../engine/real-time.ts";
 import { pause } from "../receiver/wire.ts";
 import {
   briefOf,
@@ -12,8 +14,9 @@ import {
   deadlineMs,
   tooSlow,
 } from "./outcome.ts";
-import { isAccepted, isCrash } from "../receiver/request.ts";
-import { type Probe, type Recorded } from "./probe.ts";
+import { askedToWaitMs, isAccepted, isCrash, waitMsOf } from "../receiver/request.ts";
+import type { RequestSpec } from "../receiver/request-spec.ts";
+import { EffectsLost, type Probe, type Recorded } from "./probe.ts";
 
 /**
  * Enough to show a receiver that closes, leaks or mixes up connections, and what a slow one can
@@ -26,49 +29,118 @@ function howMany(probe: Probe): number {
 const load = { requests: 200, atOnce: 20 };
 const connectionsAtOnce = 100;
 
-async function inSequence(probe: Probe, connection: "kept" | "close"): Promise<Recorded[]> {
+/** A receiver that is sent too much in a second may say so, also because of other checks. */
+const isLimited = (sent: Recorded): boolean => askedToWaitMs(sent) !== null;
+
+async function sendPatiently(
+  probe: Probe,
+  spec: Pick<RequestSpec, "connection" | "signature">,
+): Promise<Recorded> {
+  let last = await probe.send(probe.message(probe.token()), spec);
+  for (let nth = 1; nth < 3 && isLimited(last); nth += 1) {
+    await pause(waitMsOf(last));
+    last = await probe.send(probe.message(probe.token()), spec);
+  }
+  return last;
+}
+
+function limited(brief: string, what: string): Outcome {
+  return warn(
+    brief,
+    `${what} It asks its sender to wait, with Retry-After, so this is a limit of messages and no fault of the connections. Not every sender waits, and a message that is not sent again is lost. Store the message, answer, and do the work afterwards.`,
+  );
+}
+
+async function inSequence(
+  probe: Probe,
+  connection: "kept" | "close",
+  apartMs: number,
+): Promise<Recorded[]> {
   const sent: Recorded[] = [];
   for (let nth = 0; nth < howMany(probe); nth += 1) {
-    const one = await probe.send(probe.message(probe.token()), { connection });
+    if (nth > 0 && apartMs > 0) await pause(apartMs);
+    const one = await sendPatiently(probe, { connection });
     sent.push(one);
-    if (one.outcome === "timeout") break;
+    if (one.outcome === "timeout" || isCrossed(one) || isLimited(one)) break;
   }
   return sent;
 }
 
-/** One bad answer among good ones can be chance, the same failure at the second round is not. */
+/**
+ * A receiver may end a kept connection at any time (RFC 9112, 9.5), also while a request is on its
+ * way. One that ends it because of the request does so after any pause.
+ */
+const isCrossed = ({ error }: Recorded): boolean => error?.code === "kept_connection_closed";
+
+/**
+ * One bad answer among good ones can be chance, the same failure at the second round is not. Null
+ * when a round succeeds.
+ */
+async function failsEachRound(
+  round: (apartMs: number) => Promise<Recorded | undefined>,
+): Promise<Recorded | null> {
+  let apartMs = 0;
+  for (let nth = 1; ; nth += 1) {
+    const failed = await round(apartMs);
+    if (failed === undefined) return null;
+    if (nth >= (isCrossed(failed) ? 3 : 2) || isLimited(failed)) return failed;
+    apartMs = isCrossed(failed) ? 100 * nth : 0;
+  }
+}
+
 async function mustAllBeAccepted(
   probe: Probe,
   connection: "kept" | "close",
   where: string,
 ): Promise<Outcome> {
-  for (let round = 0; ; round += 1) {
-    const sent = await inSequence(probe, connection);
-    const failed = sent.find((one) => !isAccepted(one));
-    if (failed === undefined) return pass(`${sent.length} of ${sent.length}`);
-    if (round === 0) continue;
-    return fail(
-      `${briefOf(failed)}, request ${sent.indexOf(failed) + 1}`,
-      `The receiver ${did(failed)} to request ${sent.indexOf(failed) + 1} of ${sent.length} ${where}. All of them were valid.`,
-    );
-  }
+  let sent: Recorded[] = [];
+  const failed = await failsEachRound(async (apartMs) => {
+    sent = await inSequence(probe, connection, apartMs);
+    return sent.find((one) => !isAccepted(one));
+  });
+  if (failed === null) return pass(`${sent.length} of ${sent.length}`);
+  const nth = sent.indexOf(failed) + 1;
+  const brief = `${briefOf(failed)}, request ${nth}`;
+  const what = `The receiver ${did(failed)} to request ${nth} of ${howMany(probe)} ${where}.`;
+  return isLimited(failed) ? limited(brief, what) : fail(brief, `${what} All of them were valid.`);
 }
 
 /** Null when it still reads rightly what comes on the connection after a request that it refuses. */
 async function checkAfterRefusal(probe: Probe): Promise<Outcome | null> {
   if (probe.receiver.secret === null) return null;
-  for (let round = 0; ; round += 1) {
-    await probe.send(probe.message(probe.token()), {
-      connection: "kept",
-      signature: "missing",
-    });
-    const sent = await probe.send(probe.message(probe.token()), { connection: "kept" });
-    if (isAccepted(sent)) return null;
-    if (round === 0) continue;
-    return fail(
-      `${briefOf(sent)}, after a refused one`,
-      `The receiver ${did(sent)} to a valid message on a connection on which it had just refused one. It probably refuses before it has read the body, and takes the body for the next request: read all of it first, or close the connection.`,
-    );
+  const failed = await failsEachRound(async (apartMs) => {
+    await probe.send(probe.message(probe.token()), { connection: "kept", signature: "missing" });
+    if (apartMs > 0) await pause(apartMs);
+    const sent = await sendPatiently(probe, { connection: "kept" });
+    return isAccepted(sent) || isLimited(sent) ? undefined : sent;
+  });
+  if (failed === null) return null;
+  return fail(
+    `${briefOf(failed)}, after a refused one`,
+    `The receiver ${did(failed)} to a valid message on a connection on which it had just refused one. It probably refuses before it has read the body, and takes the body for the next request: read all of it first, or close the connection.`,
+  );
+}
+
+/**
+ * How many were accepted and took no effect; none when nobody can tell. A list that is cut off does
+ * not show the next message either, and a receiver that is at work still shows more.
+ */
+async function droppedOf(probe: Probe, sent: readonly Recorded[]): Promise<number> {
+  if (!probe.hasEffects) return 0;
+  const missingOf = async (tokens: readonly string[]): Promise<string[]> => {
+    const effects = await probe.effects(tokens, 1, null);
+    return tokens.filter((token) => effects.get(token)?.count === 0);
+  };
+  try {
+    const next = probe.token();
+    const isShown = isAccepted(await probe.deliver(probe.message(next)));
+    if (!isShown || !(await probe.isDone(next))) return 0;
+    const missing = await missingOf(sent.filter(isAccepted).flatMap(({ tokens }) => tokens));
+    const still = missing.length === 0 ? missing : await missingOf(missing);
+    return still.length === missing.length ? still.length : 0;
+  } catch (error) {
+    if (error instanceof EffectsLost) return 0;
+    throw error;
   }
 }
 
@@ -94,12 +166,19 @@ async function checkLoad(probe: Probe): Promise<Outcome> {
       `The receiver ${did(lost[0])} under ${load.atOnce} requests at a time.`,
     );
   const slowest = Math.round(Math.max(...sent.map(({ durationMs }) => durationMs)));
-  const refused = sent.filter((one) => !isAccepted(one));
+  const dropped = await droppedOf(probe, sent);
+  if (dropped > 0)
+    return fail(
+      `${dropped} of ${sent.length} without effect`,
+      `The receiver answered 2xx to ${dropped} of ${sent.length} messages, ${load.atOnce} at a time, that took no effect, and one that was sent after them did. A message answered 2xx is not sent again, so it is lost. Answer 503 to what is too much.`,
+      "answer-first",
+    );
+  const refused = refusedOf(sent);
   const worst = refused.find((one) => !isCrash(one)) ?? refused[0];
   if (worst !== undefined)
     return warn(
       `${refused.length} of ${sent.length} refused`,
-      `The receiver ${did(worst)} to ${refused.length} of ${sent.length} messages, ${load.atOnce} at a time. ${isCrash(worst) ? "The sender sends those again later." : "A 4xx is not retried, so such messages are lost. Answer 503 to what is too much."}`,
+      `The receiver ${did(worst)} to ${refused.length} of ${sent.length} messages, ${load.atOnce} at a time. ${isCrash(worst) ? "The sender sends those again later." : "Not every sender sends a message again after a 4xx, so such messages are lost. Answer 503 to what is too much."}`,
     );
   return pass(
     `${slowest} ms`,
@@ -107,22 +186,72 @@ async function checkLoad(probe: Probe): Promise<Outcome> {
   );
 }
 
+const newMessages = (probe: Probe, count: number): string[] =>
+  Array.from({ length: count }, () => probe.message(probe.token()));
+const refusedOf = (sent: readonly Recorded[]): Recorded[] => sent.filter((one) => !isAccepted(one));
+
+async function waitAsAsked(refused: readonly Recorded[]): Promise<number> {
+  const waitMs = Math.max(...refused.map(waitMsOf));
+  await pause(waitMs);
+  return waitMs;
+}
+
 async function checkManyConnections(probe: Probe): Promise<Outcome> {
-  const failedOf = (sent: readonly Recorded[]): Recorded[] =>
-    sent.filter((one) => isCrash(one) || one.status === 429);
-  const message = (): string => probe.message(probe.token());
   // The same message on every connection: what counts here is that each gets its answer.
-  let failed = failedOf(await probe.sendAll(message(), { copies: connectionsAtOnce }));
+  const [body = ""] = newMessages(probe, 1);
+  let refused = refusedOf(await probe.sendAll(body, { copies: connectionsAtOnce }));
   // A copy of a message in progress may be refused, but not because there are too many.
-  if (failed.length > 0)
-    failed = failedOf(
-      await probe.sendTogether(Array.from({ length: connectionsAtOnce }, () => message())),
-    );
-  const [first] = failed;
+  if (refused.length > 0) {
+    await waitAsAsked(refused);
+    refused = refusedOf(await probe.sendTogether(newMessages(probe, connectionsAtOnce)));
+  }
+  const [first] = refused;
   if (first === undefined) return pass(`${connectionsAtOnce} of ${connectionsAtOnce}`);
+  const what = `With ${connectionsAtOnce} connections at once, ${refused.length} requests failed: the receiver ${did(first)}.`;
+  const brief = `${refused.length} of ${connectionsAtOnce} failed`;
+  if (refused.every(isLimited) && !(await acceptsOnFewer(probe, refused)))
+    return limited(brief, what);
   return fail(
-    `${failed.length} of ${connectionsAtOnce} failed`,
-    `With ${connectionsAtOnce} connections at once, ${failed.length} requests failed: the receiver ${did(first)}. A sender keeps up to 64 connections to a webhook, and there may be several senders.`,
+    brief,
+    `${what} A sender keeps up to 64 connections to a webhook, and there may be several senders.`,
+  );
+}
+
+/** As many messages within the time that it asks for, on a tenth of the connections. */
+async function acceptsOnFewer(probe: Probe, refused: readonly Recorded[]): Promise<boolean> {
+  const waitMs = await waitAsAsked(refused);
+  const began = monotonic();
+  for (let left = connectionsAtOnce; left > 0; left -= 10)
+    if (refusedOf(await probe.sendTogether(newMessages(probe, 10))).length > 0) return false;
+  return monotonic() - began <= waitMs;
+}
+
+/**
+ * The ends of pieces that are inside a character in one half are beside one in the other. Enough
+ * for each half to have one, with a message of 5 KB around it.
+ */
+const charactersToCut = ["€".repeat(100), "€".repeat(100)].join("-");
+
+async function checkSlowRequest(probe: Probe): Promise<Outcome> {
+  const send = (inside: JsonObject, slow: boolean): Promise<Recorded> =>
+    probe.deliver(probe.message(probe.token(), { inside }), { slow });
+  const withCharacters = await send({ text: charactersToCut }, true);
+  if (isAccepted(withCharacters)) return pass(briefOf(withCharacters));
+  // A receiver that expects a message of its own may refuse one with more in it.
+  const plain = await send(
+    probe.receiver.model.isOfUser ? {} : { text: "a body that arrives in pieces ".repeat(10) },
+    true,
+  );
+  if (!isAccepted(plain))
+    return fail(
+      briefOf(plain),
+      `The receiver ${did(plain)} to a valid message that arrived in small pieces over half a second. Read until the whole body is there: as many bytes as Content-Length says.`,
+    );
+  // If it refuses them at once too, the pieces are not why.
+  if (!isAccepted(await send({ text: charactersToCut }, false))) return pass(briefOf(plain));
+  return fail(
+    briefOf(withCharacters),
+    `The receiver ${did(withCharacters)} to a valid message that arrived in small pieces, some of which ended inside a character of several bytes. It accepts the same text in one piece. It probably decodes each piece by itself, so that a character between two pieces is lost: collect the bytes, and decode them once.`,
   );
 }
 
@@ -148,26 +277,8 @@ export const connectionChecks: Check[] = [
     id: "slow-request",
     title: "Reads a request that arrives slowly",
     group: "Connections",
-    phase: "together",
-    async run(probe) {
-      const sent = await probe.deliver(
-        // A receiver that expects a message of its own may refuse one with more in it.
-        probe.message(
-          probe.token(),
-          probe.receiver.model.isOfUser
-            ? {}
-            : { inside: { text: "a body that arrives in pieces ".repeat(10) } },
-        ),
-        {
-          slow: true,
-        },
-      );
-      if (isAccepted(sent)) return pass(briefOf(sent));
-      return fail(
-        briefOf(sent),
-        `The receiver ${did(sent)} to a valid message that arrived in small pieces over half a second. Read until the whole body is there: as many bytes as Content-Length says.`,
-      );
-    },
+    phase: "alone",
+    run: checkSlowRequest,
   },
   {
     id: "in-time-under-load",

@@ -12,6 +12,7 @@ import {
   type Answer,
   type Message,
 } from "../../test/support/checked-receiver.ts";
+import { runCheck } from "./run-check.ts";
 
 const secret = "s3cret";
 const isSigned = (message: Message, { req }: ServerResponse): boolean =>
@@ -45,6 +46,23 @@ test("a receiver that does its work one after the other, after its answers, fail
   expect(Object.entries(found).filter(([, { verdict }]) => verdict === "fail")).toEqual([]);
 });
 
+test("messages that are answered 2xx under load, and dropped, are lost", async () => {
+  let atWork = 0;
+  const { url } = await receiver({
+    async onMessage(message, response, done) {
+      atWork += 1;
+      const isTooMuch = atWork > 8;
+      await wait(20);
+      atWork -= 1;
+      if (isTooMuch) response.writeHead(202).end();
+      else accept(message, response, done);
+    },
+  });
+  expect(await verdicts(url, { only: ["in-time-under-load"] })).toMatchObject({
+    "in-time-under-load": { verdict: "fail", detail: expect.stringContaining("took no effect") },
+  });
+});
+
 test("a forged message that is refused, and done later by a worker, is found", async () => {
   const { url } = await receiver({
     onMessage(message, response, done) {
@@ -71,6 +89,61 @@ test("a receiver that refuses a copy of a message in progress serves a hundred c
   });
   expect(await verdicts(url, { only: ["many-connections"] })).toMatchObject({
     "many-connections": { verdict: "pass" },
+  });
+});
+
+test("a receiver that ends each connection after its answer, without saying so, answers again and again", async () => {
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      const { socket } = response.req;
+      response.once("finish", () => socket.end());
+      accept(message, response, done);
+    },
+  });
+  expect(await verdicts(url, { only: ["keep-alive"] })).toMatchObject({
+    "keep-alive": { verdict: "pass" },
+  });
+});
+
+test("a content type among the user's headers is no other header than that of a check", async () => {
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      const { headersDistinct: headers } = response.req;
+      const types = headers["content-type"]?.join() ?? "";
+      if (types.startsWith("application/json")) accept(message, response, done);
+      else response.writeHead(types === "text/plain" ? 500 : 415).end();
+    },
+  });
+  const { checks } = await runCheck({
+    url,
+    seed: 7,
+    headers: { "content-type": "application/json; charset=utf-8" },
+    only: ["wrong-content-type"],
+  });
+  expect(checks.at(-1)).toMatchObject({
+    verdict: "fail",
+    detail: expect.stringContaining("answered 500"),
+    scenario: expect.stringContaining("Content-Type: text/plain"),
+  });
+});
+
+test("a limit of messages a second is no fault of connections", async () => {
+  const second = (): number => Math.floor(Date.now() / 1000);
+  let [now, count] = [second(), 0];
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      if (second() !== now) [now, count] = [second(), 0];
+      count += 1;
+      if (count > 30) response.writeHead(429, { "Retry-After": "1" }).end();
+      else accept(message, response, done);
+    },
+  });
+  const only = ["keep-alive", "connection-per-request", "slow-request", "many-connections"];
+  expect(await verdicts(url, { only })).toMatchObject({
+    "keep-alive": { verdict: "pass" },
+    "connection-per-request": { verdict: "pass" },
+    "slow-request": { verdict: "pass" },
+    "many-connections": { verdict: "warn", detail: expect.stringContaining("a limit of messages") },
   });
 });
 
@@ -162,15 +235,34 @@ test.for<[what: string, keyOf: (message: Message) => string]>([
   });
 });
 
-test("effects with one line for each user do not say that a message is lost", async () => {
-  const onMessage = queue(0);
+const sumOf = ([user, messages = []]: [string, Message[]?]) => ({
+  user,
+  total: messages.length * 49.9,
+});
+
+test.for<[what: string, onMessage: Answer, shown: (done: readonly Message[]) => unknown]>([
+  ["of a right receiver", queue(0), (done) => [...new Set(done.map(({ userId }) => userId))]],
+  [
+    "of one that does every copy",
+    accept,
+    (done) => Object.entries(Object.groupBy(done, ({ userId = "" }) => userId)).map(sumOf),
+  ],
+  [
+    "with the newest message, of one that does every copy",
+    accept,
+    (done) => [...new Map(done.map((message) => [message.userId, message])).values()],
+  ],
+])("effects with one line for each user, %s, count no copies, and say so", async (receives) => {
+  const [, onMessage, shown] = receives;
   const { url } = await receiver({
     onMessage,
-    onAsked: (response, done) =>
-      response.end(JSON.stringify([...new Set(done.map(({ userId }) => userId))])),
+    onAsked: (response, done) => response.end(JSON.stringify(shown(done))),
   });
-  expect(await verdicts(url, { only: ["duplicate"] })).toMatchObject({
-    duplicate: { verdict: "pass" },
+  const detail = expect.stringContaining("a second message of the same user");
+  const found = await verdicts(url, { only: ["duplicate", "retry-after-timeout"] });
+  expect(found).toMatchObject({
+    duplicate: { verdict: "warn", detail },
+    "retry-after-timeout": { verdict: "skipped", detail },
   });
 });
 
@@ -189,6 +281,42 @@ test("a receiver that remembers a message before it checks the signature is foun
   expect(await verdicts(url, { secret, only: ["signature-wrong"] })).toMatchObject({
     "signature-wrong": { verdict: "fail", detail: expect.stringContaining("before it checks") },
   });
+});
+
+test("a receiver that refuses copies, and the newer of two identifies, is told nothing of their age", async () => {
+  const seen = new Set<string | undefined>();
+  let identifies = 0;
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      const { type, messageId } = message;
+      if (type === "identify") identifies += 1;
+      if (type === "identify" && identifies === 1) response.writeHead(400).end();
+      else if (seen.has(messageId)) response.writeHead(409).end();
+      else accept(message, response, done);
+      seen.add(messageId);
+    },
+  });
+  expect(await verdicts(url, { only: ["replayed-late", "order"] })).toMatchObject({
+    "replayed-late": { verdict: "pass" },
+    order: { verdict: "skipped", detail: expect.stringContaining("400 to the newer of two") },
+  });
+});
+
+test("a memory of the last three messages says nothing of four hours", async () => {
+  let known: (string | undefined)[] = [];
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      const { messageId } = message;
+      if (known.includes(messageId)) return response.writeHead(200).end();
+      known = [...known.slice(-2), messageId];
+      return accept(message, response, done);
+    },
+  });
+  const { "replayed-late": late } = await verdicts(url, { only: ["replayed-late"] });
+  expect(late).toMatchObject({ verdict: "warn" });
+  expect(late?.detail).toMatch(
+    /^A copy of one of the first messages of this run took effect again/,
+  );
 });
 
 test("effects that list a message in two places count no copies, and say so", async () => {

@@ -11,6 +11,7 @@ import {
   isRetried,
   performRequest,
   performTogether,
+  waitMsOf,
   type Sent,
 } from "../receiver/request.ts";
 import { pause, type Wire } from "../receiver/wire.ts";
@@ -28,9 +29,10 @@ export type Receiver = {
   ask: (() => Promise<string>) | null;
   /**
    * The token of the first message, and how often they show it; known after the first check. A
-   * message that was sent once may be in several places of what they list.
+   * message that was sent once may be in several places of what they list, and one that is done
+   * twice in one only.
    */
-  first: { token: string; count: number } | null;
+  first: { token: string; count: number; isAddedTo: boolean } | null;
   /** Aborted: nothing is sent any more. */
   signal: AbortSignal | null;
   /** How long it usually takes to answer; known after the first check. */
@@ -136,10 +138,12 @@ export class Probe {
 
   #specOf(body: string, spec: Omit<Partial<RequestSpec>, "body">): RequestSpec {
     const { secret, headers } = this.receiver;
+    const own = Object.keys(spec.headers ?? {}).map((name) => name.toLowerCase());
+    const others = Object.entries(headers).filter(([name]) => !own.includes(name.toLowerCase()));
     return {
       ...(secret === null ? {} : { signature: "valid" }),
       ...spec,
-      headers: { ...headers, ...spec.headers },
+      headers: { ...Object.fromEntries(others), ...spec.headers },
       body,
     };
   }
@@ -161,7 +165,7 @@ export class Probe {
   async deliver(body: string, spec: Omit<Partial<RequestSpec>, "body"> = {}): Promise<Recorded> {
     let last = await this.send(body, { ...spec, tries });
     for (let nth = 1; nth < tries && isRetried(last); nth += 1) {
-      await pause(betweenTriesMs * nth);
+      await pause(Math.max(betweenTriesMs * nth, waitMsOf(last)));
       last = await this.send(body, { ...spec, tries }, nth);
     }
     return last;
@@ -177,7 +181,7 @@ export class Probe {
   ): Promise<Recorded> {
     let last = await this.send(write(this.token()), spec);
     for (let nth = 1; nth < tries && isRetried(last); nth += 1) {
-      await pause(betweenTriesMs * nth);
+      await pause(Math.max(betweenTriesMs * nth, waitMsOf(last)));
       last = await this.send(write(this.token()), spec);
     }
     return last;
@@ -263,7 +267,7 @@ export async function learnOfEffects(receiver: Receiver, first: string): Promise
     return !isDone ? null : took < atOnceMs ? 0 : took;
   };
   const shownAfterMs = await showAfter(first);
-  receiver.first = { token: first, count: 0 };
+  receiver.first = { token: first, count: 0, isAddedTo: true };
   if (shownAfterMs === null) return;
   receiver.effectMs = shownAfterMs;
   // A worker that looks every second may have been about to: the next message waits longest.
@@ -272,4 +276,25 @@ export async function learnOfEffects(receiver: Receiver, first: string): Promise
     receiver.effectMs = Math.max(shownAfterMs, (await showAfter(next)) ?? shownWithinMs);
   // It was there a moment ago, even if it has dropped off a page.
   receiver.first.count = Math.max(1, (await probe.effects([first])).get(first)?.count ?? 0);
+}
+
+/**
+ * Whether copies of a message would show at all: a second message of the first user has to. `next`
+ * is its token, `other` and `user` those of a message of another user, which was sent with it.
+ */
+export async function learnOfCopies(
+  probe: Probe,
+  { next, other, user }: Record<"next" | "other" | "user", string>,
+): Promise<void> {
+  const { first } = probe.receiver;
+  if (first?.count !== 1) return;
+  const isAdded = (effects: ReadonlyMap<string, Effects>): boolean => {
+    const of = effects.get(first.token)?.found ?? [];
+    const more = effects.get(next)?.found.filter((one) => !one.includes(first.token)) ?? [];
+    return of.length + more.length > 1;
+  };
+  const effects = await probe.effects([first.token, next, other, user], isAdded, null);
+  const has = (token: string): boolean => (effects.get(token)?.count ?? 0) > 0;
+  // When they show the tokens of messages, the receiver has ignored the second of the user.
+  first.isAddedTo = isAdded(effects) || (!has(next) && (has(other) || !has(user)));
 }

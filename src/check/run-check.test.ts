@@ -1,9 +1,11 @@
 /** Runs against receivers that nobody would call right or wrong at first sight. */
 
 import { createHmac } from "node:crypto";
-import { readFileSync } from "node:fs";
-import type { ServerResponse } from "node:http";
-import { expect, test } from "vitest";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createTrust } from "../engine/deliver/dial.ts";
 import { readScenario } from "../scenarios/file/read-scenario.ts";
 import { runRead } from "../scenarios/run/run-scenario.ts";
@@ -207,13 +209,21 @@ test("a receiver that forgets what it accepted at a retry has not done it at the
 });
 
 test("a receiver that did the work, answered 5xx and did it again at the retry is found, and its scenario shows it", async () => {
-  const { url } = await receiver({ onMessage: onceUnavailable(true) });
-  const { checks } = await runCheck({
-    url,
-    effects: { url: `${url}/effects` },
-    seed: 7,
-    ...unavailable,
+  const file = join(mkdtempSync(join(tmpdir(), "hookyard-check-")), "effects.json");
+  onTestFinished(() => rmSync(dirname(file), { recursive: true }));
+  const work = onceUnavailable(true);
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      work(message, response, done);
+      writeFileSync(file, JSON.stringify(done));
+    },
   });
+  writeFileSync(file, "[]");
+  const command = `PASSWORD=p4ss; cat '${file}'`;
+  const { checks } = await runCheck({ url, effects: { command }, seed: 7, ...unavailable });
+  expect(JSON.stringify(checks)).not.toContain("p4ss");
+  vi.stubEnv("HOOKYARD_EFFECTS_COMMAND", command);
+  onTestFinished(() => void vi.unstubAllEnvs());
   const result = checks.find(({ id }) => id === "failed-means-not-done");
   expect(result).toMatchObject({ verdict: "fail", brief: "5xx, and took effect twice" });
   const report = await runRead({
@@ -250,6 +260,7 @@ test("every message that was answered 5xx is sent again, also those of the load"
 const fail: Answer = (_, response) => response.writeHead(500).end();
 
 test.for([
+  [403, "are lost"],
   [429, "are lost"],
   [503, "sends those again later"],
 ] as const)("a receiver that answers %i to some of many messages: %s", async ([status, under]) => {
@@ -265,6 +276,36 @@ test.for([
     "in-time-under-load": { verdict: "warn", detail: expect.stringContaining(under) },
     "many-connections": { verdict: "fail", detail: expect.stringContaining(`answered ${status}`) },
   });
+});
+
+/** Each piece for itself, so that a character between two pieces is lost. */
+async function decodedPieceByPiece(request: IncomingMessage): Promise<string> {
+  let body = "";
+  for await (const piece of request) body += String(piece);
+  return body;
+}
+
+test("a receiver that breaks characters between two pieces of a body is found", async () => {
+  const only = ["slow-request"];
+  const { url } = await receiver({
+    read: decodedPieceByPiece,
+    onMessage(message, response, done) {
+      if (isSigned(JSON.stringify(message), response)) accept(message, response, done);
+      else response.writeHead(401).end();
+    },
+  });
+  expect(await verdicts(url, { secret, only })).toMatchObject({
+    "slow-request": { verdict: "fail", detail: expect.stringContaining("between two pieces") },
+  });
+
+  // For the check of such text, and no matter of pieces.
+  const { url: ascii } = await receiver({
+    onMessage(message, response, done) {
+      if (/^[ -~]*$/.test(JSON.stringify(message))) accept(message, response, done);
+      else response.writeHead(400).end();
+    },
+  });
+  expect(await verdicts(ascii, { only })).toMatchObject({ "slow-request": { verdict: "pass" } });
 });
 
 test("an answer without an end is told from one that says 5xx", async () => {

@@ -22,6 +22,9 @@ type Failed = {
   };
 };
 
+/** The variable of the flag. */
+const effectsCommand = "HOOKYARD_EFFECTS_COMMAND";
+
 /** A run of two hundred requests is shown by so many of them. */
 const maxSteps = 24;
 
@@ -30,7 +33,11 @@ export function scenarioOf({ check, detail, probe, options }: Failed): string {
   // A report is passed on, so its scenarios have no credentials either.
   const url = urlWithoutCredentials(options.url);
   const effects =
-    given !== null && "url" in given ? { url: urlWithoutCredentials(given.url) } : given;
+    given === null
+      ? null
+      : "url" in given
+        ? { url: urlWithoutCredentials(given.url) }
+        : { command: `{{env.${effectsCommand}}}` };
   const sent = probe.sent
     .filter(({ nthTry, nthCopy }) => nthTry === 0 && nthCopy === 0)
     .slice(0, maxSteps);
@@ -53,6 +60,9 @@ export function scenarioOf({ check, detail, probe, options }: Failed): string {
   const variables = [
     ...(usesSecret ? ["HOOKYARD_SECRET=…"] : []),
     ...Object.keys(headers).map((name) => `${variableOf(name)}=…`),
+    ...(effects !== null && "command" in effects && counted.length > 0
+      ? [`${effectsCommand}=…`]
+      : []),
   ];
   const command = [...variables, "hookyard run", `${check.id}.yaml`].join(" ");
   const note =
@@ -72,7 +82,7 @@ function requestOf({ spec }: Recorded, { url, headers, names, answers }: Writing
   const own = Object.fromEntries(
     Object.entries(all).map(([name, value]) => [
       name,
-      Object.hasOwn(headers, name) ? `{{env.${variableOf(name)}}}` : value,
+      headers[name] === value ? `{{env.${variableOf(name)}}}` : value,
     ]),
   );
   const given: Partial<RequestSpec> = Object.fromEntries(

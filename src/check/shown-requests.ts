@@ -3,7 +3,11 @@
  * the user.
  */
 
-import { headerPairsWithoutCredentials, leftOut } from "../domain/credentials.ts";
+import {
+  headerPairsWithoutCredentials,
+  leftOut,
+  urlWithoutCredentials,
+} from "../domain/credentials.ts";
 import { isAccepted } from "../receiver/request.ts";
 import type { Probe, Recorded } from "./probe.ts";
 import type { CheckRequest } from "./outcome.ts";
@@ -85,12 +89,12 @@ function requestOf({
   };
 }
 
-/** The headers of a user may let others in. */
+/** The URL and the headers of a user may let others in. */
 function withoutCredentials(head: string): string {
-  return head.replace(/^([^:\r\n]+): (.*)$/gm, (line: string, name: string, value: string) => {
-    const [[, shown] = ["", value]] = headerPairsWithoutCredentials([
-      [name, value.replace(/\r$/, "")],
-    ]);
-    return shown === leftOut ? `${name}: ${leftOut}\r` : line;
-  });
+  return head
+    .replace(/(?<=^[A-Z]+ )\S+/, urlWithoutCredentials)
+    .replace(/^([^:\r\n]+): (.*)$/gm, (line: string, name: string, value: string) => {
+      const [[, shown] = ["", value]] = headerPairsWithoutCredentials([[name, value]]);
+      return shown === leftOut ? `${name}: ${leftOut}` : line;
+    });
 }

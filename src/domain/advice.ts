@@ -23,33 +23,42 @@ type Fix = { title: string; code(language: AdviceLanguage): string };
 
 const idempotency: Record<AdviceLanguage, string> = {
   node: `// create table seen (message_id text primary key)
+// A deletion has no messageId: its user and time stand for it.
+const id = message.messageId ?? \`delete \${message.userId} \${message.timestamp}\`;
 await db.transaction(async (tx) => {
   const first = await tx.run(
     "insert into seen (message_id) values (?) on conflict do nothing",
-    [message.messageId],
+    [id],
   );
   if (first.changes === 1) await bookOrder(tx, message);
 });
 response.writeHead(204).end();
 `,
   python: `# create table seen (message_id text primary key)
+# A deletion has no messageId: its user and time stand for it.
+message_id = message.get("messageId") or f"delete {message['userId']} {message['timestamp']}"
 with db:  # one transaction
     first = db.execute(
         "insert into seen (message_id) values (?) on conflict do nothing",
-        (message["messageId"],),
+        (message_id,),
     )
     if first.rowcount == 1:
         book_order(db, message)
 return "", 204
 `,
   go: `// create table seen (message_id text primary key)
+// A deletion has no messageId: its user and time stand for it.
+id := message.MessageID
+if id == "" {
+	id = fmt.Sprintf("delete %s %s", message.UserID, message.Timestamp)
+}
 tx, err := db.BeginTx(context.WithoutCancel(r.Context()), nil)
 if err != nil {
 	http.Error(w, "try again", http.StatusServiceUnavailable)
 	return
 }
 defer tx.Rollback()
-first, err := tx.Exec("insert into seen (message_id) values ($1) on conflict do nothing", message.MessageID)
+first, err := tx.Exec("insert into seen (message_id) values ($1) on conflict do nothing", id)
 if err == nil {
 	if n, _ := first.RowsAffected(); n == 1 {
 		err = bookOrder(tx, message)
@@ -62,16 +71,20 @@ if err != nil || tx.Commit() != nil {
 w.WriteHeader(http.StatusNoContent)
 `,
   ruby: `# create table seen (message_id text primary key)
+# A deletion has no messageId: its user and time stand for it.
+id = message["messageId"] || "delete #{message["userId"]} #{message["timestamp"]}"
 Message.transaction do
-  first = Seen.insert({ message_id: message["messageId"] }, unique_by: :message_id)
+  first = Seen.insert({ message_id: id }, unique_by: :message_id)
   book_order(message) if first.rows.any?
 end
 head :no_content
 `,
-  php: `// create table seen (message_id varchar(100) primary key)
+  php: `// create table seen (message_id varchar(255) primary key)
+// A deletion has no messageId: its user and time stand for it.
+$id = $message['messageId'] ?? "delete {$message['userId']} {$message['timestamp']}";
 $db->beginTransaction();
 $first = $db->prepare('insert into seen (message_id) values (?) on conflict do nothing');
-$first->execute([$message['messageId']]);
+$first->execute([$id]);
 if ($first->rowCount() === 1) {
     bookOrder($db, $message);
 }

@@ -9,6 +9,7 @@ import { dirname, join } from "node:path";
 import { checkPage } from "../check/report-page.ts";
 import { checkJunit, proofText, resultText, summaryText } from "../check/report.ts";
 import { CannotCheck, runCheck, type CheckOptions } from "../check/run-check.ts";
+import { urlWithoutCredentials } from "../domain/credentials.ts";
 import type { Json } from "../domain/json.ts";
 import { colourPaint, plainPaint } from "../scenarios/report/text.ts";
 import { check } from "./commands.ts";
@@ -30,7 +31,7 @@ export async function checkCommand({ args }: { args: string[] }): Promise<number
     process.stdout.isTTY && (process.env["NO_COLOR"] ?? "") === "" ? colourPaint : plainPaint;
   const print = (text: string): void =>
     void (flags.json === "-" || process.stdout.write(`${text}\n`));
-  print(`${flags.url}\n`);
+  print(`${urlWithoutCredentials(flags.url)}\n`);
   try {
     const message = flags.message === undefined ? undefined : await readMessage(flags.message);
     const report = await runCheck({

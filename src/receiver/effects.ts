@@ -207,7 +207,7 @@ function askCommand(command: string): Promise<string> {
       (error, output, complaint) => {
         if (error === null) resolve(output);
         else if ("code" in error && String(error.code) === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER")
-          reject(new EffectsTooLarge(`The command for effects printed more than 4 MB: ${command}`));
+          reject(new EffectsTooLarge("The command for effects printed more than 4 MB."));
         else {
           const [reason = ""] = complaint.trim().split("\n");
           const how =
@@ -216,7 +216,8 @@ function askCommand(command: string): Promise<string> {
               : `ended with ${error.code ?? error.signal}`;
           reject(
             new Error(
-              `The command for effects ${how}: ${command}${reason === "" ? "" : ` (${reason})`}`,
+              // It may have credentials, and reports are passed on.
+              `The command for effects ${how}${reason === "" ? "." : `: ${reason}`}`,
               { cause: error },
             ),
           );

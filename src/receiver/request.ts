@@ -4,6 +4,7 @@
  */
 
 import { defaultSettings } from "../domain/configuration.ts";
+import { retryAfter } from "../domain/retry.ts";
 import { signatureKey, sign } from "../domain/signature.ts";
 import { monotonic } from "../engine/real-time.ts";
 import {
@@ -33,9 +34,23 @@ export function isCrash({ status, error }: Sent): boolean {
   return status === null || error !== null || status >= 500;
 }
 
-/** As the pipeline would. */
+/** As most senders do; the documented one takes every 4xx for an answer for good. */
 export function isRetried(sent: Sent): boolean {
   return isCrash(sent) || sent.status === 408 || sent.status === 429;
+}
+
+/** How long it asks its sender to wait, because it has been sent too much; null when it does not. */
+export function askedToWaitMs({ status, responseHead }: Sent): number | null {
+  return status === 429 || status === 503 ? retryAfter(responseHead, 0) : null;
+}
+
+/** Longer is not waited: a run takes seconds. */
+const longestWaitMs = 5_000;
+
+/** How long to wait before sending again, as it asks. */
+export function waitMsOf(sent: Sent): number {
+  const asked = askedToWaitMs(sent) ?? 0;
+  return asked > longestWaitMs ? 0 : asked;
 }
 
 /** Thirty pieces or fewer, and about half a second for a message of the usual size. */

@@ -53,3 +53,20 @@ test("the connections of copies are open together and end with the last answer",
   expect(most).toBe(20);
   await expect.poll(() => open).toBe(0);
 });
+
+test("what follows an answer is read as the next one on a kept connection", async () => {
+  const server = createServer((socket) =>
+    socket.on("data", () => socket.write("HTTP/1.1 204 No Content\r\n\r\nOK")),
+  );
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const wire = createWire({ url, trust: createTrust(), timeoutMs: 3_000 });
+  onTestFinished(() => wire.close());
+  const send = () =>
+    wire.send({ method: "POST", headers: [], body: Buffer.from("{}"), connection: "kept" });
+  expect(await send()).toMatchObject({ status: 204 });
+  expect(await send()).toMatchObject({ status: null, error: { code: "not_http" } });
+  expect(await send()).toMatchObject({ status: 204 });
+});

@@ -9,6 +9,7 @@ import { dial, parseTarget, type Target, type Trust } from "../engine/deliver/di
 import {
   closedFailure,
   deadlineFailure,
+  keptConnectionFailure,
   socketFailure,
   type Failure,
   type Stage,
@@ -16,7 +17,13 @@ import {
 import type { ExchangeResult } from "../engine/deliver/exchange.ts";
 import { ResponseParser } from "../engine/deliver/response-parser.ts";
 import { createSender, type Sender } from "../engine/deliver/sender.ts";
-import { monotonic, startDeadline, startTimer, wallClockNow } from "../engine/real-time.ts";
+import {
+  monotonic,
+  runAfterPoll,
+  startDeadline,
+  startTimer,
+  wallClockNow,
+} from "../engine/real-time.ts";
 
 /**
  * When the client leaves, and how: `reset` as a broken network looks, `end` as a client that gives
@@ -91,7 +98,8 @@ export function createWire({
         connection === undefined
       )
         return post(sender, url, request, timeoutMs);
-      const opened = connection === "kept" && last?.isFree === true ? last : await open();
+      const opened =
+        connection === "kept" && last !== null && (await isStillFree(last)) ? last : await open();
       if (!(opened instanceof RawConnection)) return opened;
       if (connection === "kept") last = opened;
       const result = await opened.send(request);
@@ -104,6 +112,12 @@ export function createWire({
       last?.close();
     },
   };
+}
+
+/** As the pipeline does, it notices an end that has arrived already. */
+async function isStillFree(connection: RawConnection): Promise<boolean> {
+  if (connection.isFree) await new Promise<void>(runAfterPoll);
+  return connection.isFree;
 }
 
 async function post(
@@ -146,6 +160,10 @@ class RawConnection implements OpenConnection {
   readonly #timeoutMs: number;
   readonly #socket: Socket;
   #parser = new ResponseParser();
+  /** A request on a connection that has carried others, before the first byte of its answer. */
+  #mayCrossEnd = false;
+  /** What came after the last answer; a client without a poll reads it as the next. */
+  #early: Buffer[] = [];
   #stage: Stage = "connecting";
   #startedAt = wallClockNow();
   #began = monotonic();
@@ -190,6 +208,7 @@ class RawConnection implements OpenConnection {
     hangUp,
     connection,
   }: WireRequest): Promise<WireResult> {
+    this.#mayCrossEnd = this.#parser.complete;
     this.#parser = new ResponseParser({ method });
     this.#startedAt = wallClockNow();
     this.#began = monotonic();
@@ -204,6 +223,7 @@ class RawConnection implements OpenConnection {
       // The receiver may have closed it before the request.
       if (this.#isEnded) this.#ended();
       else void this.#write(body, slow);
+      for (const bytes of this.#early.splice(0)) this.#received(bytes, bytes.length);
     });
     return result ?? this.#result("hung_up", null);
   }
@@ -260,12 +280,20 @@ class RawConnection implements OpenConnection {
   #received(buffer: Buffer, length: number): boolean {
     if (this.#hangUp?.after === "first-byte") this.#leave(this.#hangUp);
     else {
-      this.#parser.push(buffer, length);
-      if (this.#parser.complete) this.#finish(this.#result("answered", null));
-      else if (this.#parser.failure)
+      this.#mayCrossEnd = false;
+      const end = this.#parser.push(buffer, length);
+      if (this.#parser.complete) {
+        this.#keep(buffer.subarray(end, length));
+        this.#finish(this.#result("answered", null));
+      } else if (this.#parser.failure)
         this.#fail({ outcome: "connection_error", error: this.#parser.failure });
     }
     return true;
+  }
+
+  /** For the next request; empty lines mean nothing. */
+  #keep(bytes: Buffer): void {
+    if (/[^\r\n]/.test(bytes.toString("latin1"))) this.#early.push(Buffer.from(bytes));
   }
 
   #ended(): void {
@@ -278,7 +306,11 @@ class RawConnection implements OpenConnection {
       );
   }
 
-  #fail({ outcome, error }: Failure): void {
+  #fail(failure: Failure): void {
+    const { outcome, error } =
+      this.#mayCrossEnd && failure.outcome === "connection_error"
+        ? keptConnectionFailure()
+        : failure;
     this.#isEnded = true;
     this.#socket.destroy();
     this.#finish(this.#result(outcome, error));

@@ -132,6 +132,26 @@ describe("the command", () => {
     expect(code).toBe(0);
   });
 
+  test("shows no credentials of a URL", async () => {
+    const url = await listening((_request, response) => response.writeHead(204).end());
+    const address = `${url.replace("//", "//user:p4ss@")}?token=t0ken`;
+    const { code, out } = await runInProcess([
+      "check",
+      address,
+      "--only",
+      "answers",
+      "--json",
+      "-",
+    ]);
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({
+      checks: [{ requests: [{ head: expect.stringContaining("tion: left-out\r\nUser") }] }, {}],
+    });
+    const printed = await runInProcess(["check", address, "--only", "answers"]);
+    expect(printed.out).toMatch(/^http:\/\/left-out:left-out@127[^]*token=left-out\n/);
+    expect(out + printed.out).not.toMatch(/p4ss|t0ken|dXNlcjpwNHNz/);
+  });
+
   test("ends with 2 when a report cannot be written", async () => {
     const { url, secret } = await started("node: keep-alive");
     for (const flag of ["--json", "--junit", "--html", "--scenarios"]) {
@@ -144,7 +164,10 @@ describe("the command", () => {
 
   test.each([
     [["check"], /needs the URL of a receiver/],
-    [["check", "ftp://there/"], /is not a full http or https URL/],
+    [
+      ["check", "ftp://user:p4ss@there/"],
+      /^ftp:\/\/left-out:left-out@there\/ is not a full http or https URL/,
+    ],
     [["check", "http://127.0.0.1:1/", "--only", "signatures"], /No check is called signatures/],
     [["check", "http://127.0.0.1:1/", "--header", "nonsense"], /--header needs "Name: value"/],
     [

@@ -22,10 +22,13 @@ export const tell = (response: ServerResponse, done: readonly Message[]): void =
 export async function receiver({
   onMessage = accept,
   onAsked = tell,
+  read = text,
   tls,
 }: {
   onMessage?: Answer;
   onAsked?: (response: ServerResponse, done: readonly Message[], nth: number) => void;
+  /** The body of a request. */
+  read?: (request: IncomingMessage) => Promise<string>;
   tls?: ServerOptions;
 }): Promise<{ url: string; close: () => void }> {
   const done: Message[] = [];
@@ -35,7 +38,7 @@ export async function receiver({
       asked += 1;
       return onAsked(response, done, asked);
     }
-    const body = await text(request).catch(() => "");
+    const body = await read(request).catch(() => "");
     if (body !== "") onMessage(JSON.parse(body) as Message, response, done);
   };
   const server = tls === undefined ? createServer(listener) : createSecureServer(tls, listener);

@@ -69,7 +69,8 @@ async function meetEffects(
   { url, command, ...claim }: EffectsClaim,
   session: Session,
 ): Promise<Verdict> {
-  const source = command === undefined ? { url: session.requests.fill(url ?? "") } : { command };
+  const asked = session.requests.fill(command ?? url ?? "");
+  const source = command === undefined ? { url: asked } : { command: asked };
   const token = session.requests.fill(claim.token);
   const effects = claim.times === 1 ? "effect" : "effects";
   const expected =

@@ -1,6 +1,7 @@
 /** What is checked, while it is being typed, and what of it is sent to the API. */
 
 import type { InputOf } from "../../../contract/contract.ts";
+import { leftOut } from "../../../domain/credentials.ts";
 
 export type CheckFields = {
   url: string;
@@ -36,8 +37,14 @@ export function withUrl({ url: before }: CheckDraft, url: string): Partial<Check
   return originOf(url) === originOf(before) ? { url } : { url, destination, headers, headersOf };
 }
 
+/** Of a check that was made: with credentials that were left out it would be refused. */
+export const urlToRepeat = (url: string): string => (url.includes(leftOut) ? "" : url);
+
 const originOf = (url: string): string | null =>
   URL.canParse(url.trim()) ? new URL(url.trim()).origin : null;
+
+/** Of those that a check draws, and that the API takes. */
+const largestSeed = 2_147_483_647;
 
 /** What `checks.start` takes. Throws what is missing, as a sentence. */
 export function inputOf({
@@ -50,8 +57,8 @@ export function inputOf({
   headers,
 }: CheckDraft): InputOf<"checks.start"> {
   if (url.trim() === "") throw new Error("Enter the URL of a receiver first.");
-  if (seed.trim() !== "" && !/^\d{1,9}$/.test(seed.trim()))
-    throw new Error("The seed is a whole number.");
+  if (seed.trim() !== "" && !(/^\d+$/.test(seed.trim()) && Number(seed) <= largestSeed))
+    throw new Error(`The seed is a whole number from 0 to ${largestSeed}.`);
   return {
     url: url.trim(),
     ...(destination === null ? (secret === "" ? {} : { secret }) : { useSecretOf: destination.id }),

@@ -14,7 +14,7 @@ import { useLive, useOnce } from "../../stores/live-data.ts";
 import { goOnceAnswered, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { useOwnScenarios } from "../scenarios/own-scenarios.ts";
-import { inputOf } from "./check-draft.ts";
+import { inputOf, urlToRepeat } from "./check-draft.ts";
 import { changeForm, CheckForm, useCheckForm, useWebhookOfPlace } from "./check-form.tsx";
 import { CheckList, ScoreLine } from "./check-list.tsx";
 import { countOf, findingBeside, findingsOf, isOver } from "./check-words.ts";
@@ -35,7 +35,8 @@ export function ReceiversView() {
   const isFromWebhook = query["destination"] !== undefined;
   const check = answer?.items.find((each) => (id === undefined ? !isFromWebhook : each.id === id));
   useEffect(() => {
-    if (check !== undefined && !isPrefilled && !isFromWebhook) changeForm({ url: check.url });
+    if (check !== undefined && !isPrefilled && !isFromWebhook)
+      changeForm({ url: urlToRepeat(check.url) });
     // oxlint-disable-next-line react-hooks/exhaustive-deps -- an emptied field stays empty
   }, [check?.id]);
 

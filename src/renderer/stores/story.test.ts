@@ -1,9 +1,10 @@
 import { afterAll, expect, test, vi } from "vitest";
 import type { StoryAnswer } from "../../contract/stories.ts";
 import { useToast } from "../kit/copy.tsx";
-import { CallError } from "../transport/call-error.ts";
+import { CallError, noConnection } from "../transport/call-error.ts";
 import { setTransport } from "../transport/transport.ts";
 
+const kept = new Map<string, string>();
 vi.stubGlobal(
   "window",
   Object.assign(new EventTarget(), {
@@ -11,6 +12,10 @@ vi.stubGlobal(
     setTimeout: () => 0,
     clearTimeout: () => undefined,
     requestAnimationFrame: () => 0,
+    sessionStorage: {
+      getItem: (name: string) => kept.get(name) ?? null,
+      removeItem: (name: string) => void kept.delete(name),
+    },
   }),
 );
 const { useStory } = await import("./story.ts");
@@ -45,4 +50,14 @@ test.each([
   await vi.waitFor(() => expect(useStory.getState().isMoving).toBe(false));
   expect(useStory.getState().story).toEqual(after);
   expect(useToast.getState().text).toBe(said);
+});
+
+test.each([
+  ["has ended is given up", gone("story_1"), 0],
+  ["cannot be asked for, as while the page is reloaded again, is kept", noConnection(), 1],
+])("a story that %s", async (_, refusal, left) => {
+  kept.set("hookyard.story", JSON.stringify({ id: "story_1", from: {}, wasPresenting: false }));
+  setTransport({ call: () => Promise.reject(refusal), watch: () => () => undefined });
+  await useStory.getState().resume();
+  expect(kept.size).toBe(left);
 });

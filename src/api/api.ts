@@ -147,7 +147,7 @@ function pipelineHandlers(pipeline: Pipeline): HandlersOf<"stats" | "flow" | "pi
   return {
     "flow.get": () => pipeline.flow.look(),
     "stats.get": () => {
-      const { messages, deliveries, dataBytes } = pipeline.queries.stats();
+      const { messages, deliveries, dataBytes, dataId } = pipeline.queries.stats();
       const { queued, sending } = deliveries.byState;
       return {
         messages,
@@ -155,6 +155,7 @@ function pipelineHandlers(pipeline: Pipeline): HandlersOf<"stats" | "flow" | "pi
         rates: pipeline.rates(),
         queueDepth: queued + sending,
         dataBytes,
+        dataId,
         trouble: pipeline.trouble()?.message ?? null,
         deliveryTrouble: pipeline.deliveryTrouble(),
       };

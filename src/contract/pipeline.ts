@@ -24,6 +24,12 @@ const stats = z
       .describe(
         "The size of the data file without its write-ahead log, or of the data in memory. Absent from a share file.",
       ),
+    dataId: z
+      .string()
+      .optional()
+      .describe(
+        "Which data this is. A reset of everything changes it, because ids start again then. Absent from a share file.",
+      ),
     trouble: z
       .string()
       .nullable()

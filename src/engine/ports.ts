@@ -422,6 +422,8 @@ export type Stats = {
   deliveries: { total: number; byState: Record<DeliveryState, number> };
   /** The size of the data file, without its write-ahead log. */
   dataBytes: number;
+  /** Another one after everything was cleared, because ids start again then. */
+  dataId: string;
 };
 
 export type QueryStore = {

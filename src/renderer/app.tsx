@@ -34,7 +34,7 @@ import { followChanges } from "./stores/live-data.ts";
 import { usePlace, type View } from "./stores/place.ts";
 import { usePresenter } from "./stores/presenter.ts";
 import { fiveMinutes, openStory, useStory } from "./stores/story.ts";
-import { useUndoKeys } from "./stores/undo.ts";
+import { useForgetting, useUndoKeys } from "./stores/undo.ts";
 import { listenToRefusals } from "./transport/transport.ts";
 import type { CallError } from "./transport/call-error.ts";
 
@@ -69,6 +69,7 @@ function Inspector() {
   useEffect(() => listenToRefusals(leaveWhatIsGone), []);
   useGlobalCommands(navigation);
   useUndoKeys();
+  useForgetting();
   useKeys(
     {
       Space: () => void pauseOrRun(),

@@ -123,6 +123,7 @@ export async function collectShare(options: ShareOptions): Promise<string[] | Pr
   const stats = answers["stats.get"] as AnswerOf<"stats.get">;
   stats.messages.total = head.messages;
   delete stats.dataBytes;
+  delete stats.dataId;
   const known = Object.fromEntries(
     Object.entries(answers).map(([name, answer]) => [name, clean.answer(name, answer)]),
   );

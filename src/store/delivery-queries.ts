@@ -258,6 +258,7 @@ function counting(
   const dataBytes = db
     .prepare<[], number>("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
     .pluck();
+  const dataId = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'data'").pluck();
 
   function countByState(): Record<DeliveryState, number> {
     const counted = zeroes<DeliveryState>(deliveryStates);
@@ -286,6 +287,7 @@ function counting(
         messages,
         deliveries: { total: Object.values(byState).reduce((sum, n) => sum + n, 0), byState },
         dataBytes: dataBytes.get() as number,
+        dataId: dataId.get() as string,
       };
     },
     countByState,

@@ -245,8 +245,9 @@ function prepare(db: Db, opening: Opening): void {
     if (lost !== null) throw new OpenError(damaged(opening.file, `: ${lost} is missing`));
     if (version < migrations.length) db.pragma(`user_version = ${migrations.length}`);
     db.pragma(`application_id = ${applicationId}`);
-    if (opening.file === ":memory:") return;
     const insert = db.prepare("INSERT INTO meta VALUES (?, ?) ON CONFLICT DO NOTHING");
+    insert.run("data", randomUUID());
+    if (opening.file === ":memory:") return;
     insert.run("database", randomUUID());
     insert.run("beat", "0");
   })();

@@ -448,7 +448,8 @@ describe("a reset", () => {
       1_000_000,
     );
     one.store.clearMessages();
-    expect(rowsPerTable(one)).toEqual({ sources: 1, destinations: 1, webhooks: 1, endpoints: 1 });
+    const configured = { sources: 1, destinations: 1, webhooks: 1, endpoints: 1 };
+    expect(rowsPerTable(one)).toEqual({ ...configured, meta: 1 });
     expect(one.store.commit([request([{ messageId: "m-1", to: [1] }])])).toMatchObject([
       [{ id: 1, duplicateOf: null }],
     ]);
@@ -462,10 +463,13 @@ describe("a reset", () => {
     one.store.saveSettings({ ...one.store.settings(), vendor: "Acme" });
     one.store.saveClock({ now: 5, wallAt: 6, mode: "paused", speed: 1 });
     one.store.saveDemo({ next: 7 });
+    const { dataId } = one.store.stats();
     one.store.clearMessages();
     expect(one.store.demo()).toEqual({ next: 7 });
+    expect(one.store.stats().dataId).toBe(dataId);
     one.store.clearEverything();
-    expect(rowsPerTable(one)).toEqual({ meta: 2 });
+    expect(one.store.stats().dataId).not.toBe(dataId);
+    expect(rowsPerTable(one)).toEqual({ meta: 3 });
     expect(one.store.demo()).toBeNull();
     expect(one.store.settings().vendor).toBe("Acme");
     expect(one.store.loadClock()).toEqual({ now: 5, wallAt: 6, mode: "paused", speed: 1 });

@@ -4,6 +4,7 @@
  * event goes that the message was.
  */
 
+import { randomUUID } from "node:crypto";
 import { deliveryStates, isSettled } from "../domain/states.ts";
 import type { UpkeepStore } from "../engine/store-ports.ts";
 import { wallClockNow } from "../engine/real-time.ts";
@@ -392,6 +393,7 @@ function clear(db: Db, transactions: Transactions, tables: string[]): void {
       `DELETE FROM meta WHERE key IN ('followed', 'removing', 'moving'${isAll ? ", 'demo'" : ""})`,
     );
     db.exec(`DELETE FROM sqlite_sequence ${isAll ? "" : "WHERE name = 'profiles'"}`);
+    if (isAll) db.prepare("UPDATE meta SET value = ? WHERE key = 'data'").run(randomUUID());
     transactions.reload();
   });
 }

@@ -123,6 +123,32 @@ describe("many deliveries", () => {
     await expect.poll(() => states(page)).toEqual([0, count - taken]);
   });
 
+  test("can be asked for again when Hookyard was restarted during the job", async ({
+    open,
+    inspector,
+  }) => {
+    await fail(inspector, 1);
+    const [endpoint] = (await inspector.call("endpoints.list", {})).items;
+    const id = endpoint?.id ?? "";
+    await inspector.call("endpoints.update", { id, steps: [{ do: "answer", status: 410 }] });
+    const guarded = await open("/retries?state=failed");
+    const { page } = guarded;
+    // The browser logs each answer 404.
+    guarded.expect(/status of 404/);
+    const retries = retriesPage(page);
+    await expect.poll(() => states(page)).toEqual([0, 1]);
+    const body = { code: "not_found", message: "There is no job job_1." };
+    inspector.answer("jobs.get", async () => ({ status: 404, body }));
+    await retries.retryAll.click();
+    await retries.title.filter({ hasText: "Retry 1 delivery now?" }).waitFor();
+    await retries.confirm.click();
+    await retries.title.filter({ hasText: "Hookyard was restarted" }).waitFor();
+    await retries.close.click();
+    await retries.dialog.waitFor({ state: "detached" });
+    await retries.retryAll.click();
+    await retries.title.filter({ hasText: "Retry 1 delivery now?" }).waitFor();
+  });
+
   test("are walked with j and k, retried with r and opened with Enter", async ({
     open,
     inspector,

@@ -84,6 +84,19 @@ describe("the filter", () => {
     await expect.poll(() => live.grid.evaluate((grid) => grid.matches(":focus"))).toBe(true);
     await page.keyboard.press("j");
     await live.selected.filter({ hasText: "Cart Viewed" }).waitFor();
+
+    const expectExport = async (disabled: "true" | null): Promise<void> => {
+      await live.exportMenu.click();
+      const item = live.menuItem("The selected message as NDJSON");
+      await expect.poll(() => item.getAttribute("aria-disabled")).toBe(disabled);
+      await page.keyboard.press("Escape");
+      await item.waitFor({ state: "detached" });
+    };
+    await expectExport(null);
+    await page.keyboard.press("/");
+    await page.keyboard.type(" type:identify ");
+    await live.nothing.waitFor();
+    await expectExport("true");
   });
 
   filled("is pressed on the stages as well, which show what is pressed", async ({ visit }) => {

@@ -61,6 +61,29 @@ describe("a destination with mappings", () => {
     expect(items).toHaveLength(1);
     const delivery = await inspector.call("deliveries.get", { id: items[0]!.id });
     expect(delivery.payload).toBe('{"total":7}');
+
+    // A secret of digits is hidden in numbers too, which leaves no JSON.
+    const [ledger] = (await inspector.call("destinations.list", {})).items;
+    const { name, trigger, url } = ledger!.mappings[0]!;
+    const data = { total: { "@path": "$.properties.total" }, u: { "@path": "$.properties.url" } };
+    await inspector.call("destinations.update", {
+      id: ledger!.id,
+      mappings: [{ name, trigger, url, data }],
+    });
+    const properties = { total: 123456, url: "https://x.test/?token=123456" };
+    await inspector.send([{ userId: "u1", event: "Order Completed", properties }]);
+    await page.evaluate(`location.hash = "#/destinations/${ledger!.id}"`);
+    const results = page.locator("code[title='For the message that is shown']");
+    await expect.poll(() => results.allTextContents()).toEqual(["123456", expect.any(String)]);
+    await page.keyboard.press("p");
+    await page.getByText("secrets hidden").waitFor();
+    await expect
+      .poll(() => results.allTextContents())
+      .toEqual([
+        expect.stringMatching(/^••••••\d+•$/),
+        expect.stringMatching(/^"https:.*=••••••\d+•"$/),
+      ]);
+    await page.keyboard.press("Escape");
   });
 
   test("shows a batch with its messages, and only the webhook of its mapping", async ({

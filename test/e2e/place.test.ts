@@ -57,6 +57,42 @@ describe("the place", () => {
     await details.heading.waitFor();
   });
 
+  test("that is left with a text that was typed saves it, as a reload does, or says why it cannot", async ({
+    open,
+    inspector,
+  }) => {
+    const { source, endpoint } = await inspector.shop();
+    await inspector.call("sources.create", { name: "Other", writeKey: "wk_other" });
+    const guarded = await open(`/sources/${source.id}`);
+    const { page } = guarded;
+    const statuses = async (): Promise<unknown> =>
+      (await inspector.call("endpoints.get", { id: endpoint.id })).steps.map((step) =>
+        step.do === "answer" ? (step.status ?? 200) : step.do,
+      );
+    const program = page.getByRole("textbox", { name: "Program as text" });
+    await page.evaluate(`location.hash = "#/endpoints/${endpoint.id}"`);
+    await program.fill("503 → 200");
+    await page.goBack();
+    await expect.poll(statuses).toEqual([503, 200]);
+    await page.goForward();
+    await expect.poll(() => program.inputValue()).toBe("503 → 200");
+    await page.keyboard.press("Control+z");
+    await expect.poll(statuses).toEqual([200]);
+    await program.fill("410");
+    await page.reload();
+    await expect.poll(statuses).toEqual([410]);
+    await expect.poll(() => program.inputValue()).toBe("410");
+
+    // The browser logs it.
+    guarded.expect(/status of 409/);
+    await page.goBack();
+    await page.getByRole("textbox", { name: "Write key" }).fill("wk_other");
+    await page.goForward();
+    await framePage(page)
+      .toast.filter({ hasText: /write key/i })
+      .waitFor();
+  });
+
   test("that is nowhere, or an address that was cut, says so or falls back, and never leaves a blank page", async ({
     open,
     inspector,

@@ -11,7 +11,7 @@ test("a step of a test endpoint comes back with Ctrl+Z and with the toast, also 
   open,
   inspector,
 }) => {
-  const { endpoint } = await inspector.shop({
+  const { endpoint, destination } = await inspector.shop({
     steps: [{ do: "answer", status: 503 }, { do: "hang" }, { do: "answer" }],
   });
   const steps = async () =>
@@ -36,6 +36,24 @@ test("a step of a test endpoint comes back with Ctrl+Z and with the toast, also 
   await offered(page).click();
   await expect.poll(steps).toEqual(three);
   await page.getByRole("region", { name: "Test endpoint flaky-billing" }).waitFor();
+
+  await page.evaluate(`location.hash = "#/destinations/${destination.id}"`);
+  const { name, save } = destinationsPage(page);
+  await name.fill("Draft");
+  await save.waitFor();
+  await page.evaluate("location.hash = '#/live'");
+  await inspector.call("pipeline.reset", { what: "everything" });
+  const again = await inspector.shop();
+  expect([again.endpoint.id, again.destination.id]).toEqual([endpoint.id, destination.id]);
+  const drafts = (): Promise<unknown> =>
+    page.evaluate("sessionStorage.getItem('hookyard.drafts.Destination')");
+  await expect.poll(drafts).toBe("{}");
+  await page.evaluate(`location.hash = "#/endpoints/${endpoint.id}"`);
+  await page.getByRole("region", { name: "Test endpoint flaky-billing" }).waitFor();
+  await page.keyboard.press("Control+z");
+  await page.evaluate(`location.hash = "#/destinations/${destination.id}"`);
+  await expect.poll(() => name.inputValue()).toBe("Billing");
+  expect(await steps()).toEqual(["answer"]);
 });
 
 test("a filter and a fault that were removed come back, and a choice that was saved at once", async ({

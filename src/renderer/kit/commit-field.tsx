@@ -1,6 +1,7 @@
 /**
- * A field whose text is saved when it is left or Enter is pressed, and put back with Esc. What is
- * wrong with it is said below it: by `check` while it is typed, by the API when it refuses.
+ * A field whose text is saved when it is left or Enter is pressed, also when its place or the page is
+ * left, and put back with Esc. What is wrong with it is said below it: by `check` while it is typed,
+ * by the API when it refuses.
  */
 
 import {
@@ -13,8 +14,9 @@ import {
   type ReactNode,
 } from "react";
 import { isComposing } from "./composing.ts";
+import { useToast } from "./copy.tsx";
 import { errorOf, useAction, useReturns } from "./use-action.ts";
-import { isNoConnection } from "../transport/call-error.ts";
+import { CallError, isNoConnection } from "../transport/call-error.ts";
 
 type CommitOptions = {
   /** As it is saved now. */
@@ -24,6 +26,13 @@ type CommitOptions = {
   /** Rejects with what the API says. */
   onCommit: (text: string) => Promise<unknown>;
 };
+
+const leaving = new Set<() => void>();
+
+/** Before another place is shown, or the page goes: a field that goes with them gets no blur. */
+export function leaveFields(): void {
+  for (const leave of leaving) leave();
+}
 
 function useCommit(id: string, { text, check, onCommit }: CommitOptions) {
   const [draft, setDraft] = useState<string | null>(null);
@@ -41,6 +50,9 @@ function useCommit(id: string, { text, check, onCommit }: CommitOptions) {
   const saving = useRef(0);
   /** The draft could not be sent, because there was no connection. */
   const unsent = useRef(false);
+
+  /** It is still there to say why it cannot be saved. */
+  const isShown = useRef(true);
 
   /** What was saved is shown from now on. What has been typed since then stays. */
   const showSaved = useCallback((): void => {
@@ -63,7 +75,11 @@ function useCommit(id: string, { text, check, onCommit }: CommitOptions) {
       await onCommit(typed);
     } catch (error) {
       if (sent.current === typed) sent.current = null;
-      unsent.current = isNoConnection(errorOf(error));
+      const refusal = errorOf(error);
+      unsent.current = isNoConnection(refusal);
+      // What was deleted meanwhile is said for all changes.
+      const isSaid = isShown.current || (refusal instanceof CallError && refusal.status === 404);
+      if (!isSaid) useToast.getState().showError(refusal.message);
       throw error;
     } finally {
       saving.current -= 1;
@@ -90,6 +106,17 @@ function useCommit(id: string, { text, check, onCommit }: CommitOptions) {
     if (draft !== (sent.current ?? text)) void attempt(() => save(draft));
     else if (sent.current === null) restore();
   };
+  const leave = useRef(commit);
+  leave.current = commit;
+  useEffect(() => {
+    const leaveThis = (): void => leave.current();
+    isShown.current = true;
+    leaving.add(leaveThis);
+    return () => {
+      isShown.current = false;
+      leaving.delete(leaveThis);
+    };
+  }, []);
   return {
     value: draft ?? text,
     error: wrong ?? problem?.message ?? lastRefusal,

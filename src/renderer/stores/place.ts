@@ -5,6 +5,7 @@
  */
 
 import { create } from "zustand";
+import { leaveFields } from "../kit/commit-field.tsx";
 import { unmasked } from "../transport/secrets.ts";
 
 const views = [
@@ -107,5 +108,12 @@ export async function goOnceAnswered<Answer>(
   if (place !== null && hashOf(now) === before) go(place);
 }
 
-window.addEventListener("popstate", () => usePlace.setState(placeOf(window.location.hash)));
-window.addEventListener("hashchange", () => usePlace.setState(placeOf(window.location.hash)));
+function arrive(): void {
+  leaveFields();
+  usePlace.setState(placeOf(window.location.hash));
+}
+
+window.addEventListener("popstate", arrive);
+window.addEventListener("hashchange", arrive);
+// Another tab is shown, or the page goes.
+window.addEventListener("visibilitychange", leaveFields);

@@ -1,9 +1,10 @@
 import { afterAll, expect, test, vi } from "vitest";
 import type { StoryAnswer } from "../../contract/stories.ts";
 import { useToast } from "../kit/copy.tsx";
-import { CallError } from "../transport/call-error.ts";
+import { CallError, noConnection } from "../transport/call-error.ts";
 import { call, pipelineFor, setTransport, type Transport } from "../transport/transport.ts";
 
+const kept = new Map<string, string>();
 vi.stubGlobal(
   "window",
   Object.assign(new EventTarget(), {
@@ -12,6 +13,10 @@ vi.stubGlobal(
     setTimeout: () => 0,
     clearTimeout: () => undefined,
     requestAnimationFrame: () => 0,
+    sessionStorage: {
+      getItem: (name: string) => kept.get(name) ?? null,
+      removeItem: (name: string) => void kept.delete(name),
+    },
   }),
 );
 const shown: Record<string, string> = {};
@@ -126,4 +131,14 @@ test("a story whose secrets cannot be read ends, and the page shows its own pipe
   expect(pipelineFor("events")).toBeNull();
   expect(usePlace.getState().view).toBe("retries");
   await expect.poll(() => calls).toContain("stories.close");
+});
+
+test.each([
+  ["has ended is given up", gone("story_1"), 0],
+  ["cannot be asked for, as while the page is reloaded again, is kept", noConnection(), 1],
+])("a story that %s", async (_, refusal, left) => {
+  kept.set("hookyard.story", JSON.stringify({ id: "story_1", from: {}, wasPresenting: false }));
+  setTransport({ call: () => Promise.reject(refusal), watch: () => () => undefined });
+  await useStory.getState().resume();
+  expect(kept.size).toBe(left);
 });

@@ -13,7 +13,7 @@ import { setDraftsAside } from "./drafts.ts";
 import { holdReads, whenFresh } from "./live-data.ts";
 import { usePlace, type View } from "./place.ts";
 import { usePresenter } from "./presenter.ts";
-import { CallError } from "../transport/call-error.ts";
+import { CallError, isNoConnection } from "../transport/call-error.ts";
 import { readKept, writeKept } from "../kit/kept.ts";
 
 /** At speed 1 a scene stays until its caption was read aloud and its picture looked at. */
@@ -193,9 +193,9 @@ export const useStory = create<StoryStore>()((set, get) => {
       if (kept === null) return;
       try {
         await enter(await call("stories.get", { id: kept.id }), kept);
-      } catch {
-        // It has ended, or Hookyard was started again.
-        writeKept(key, null, "sessionStorage");
+      } catch (error) {
+        // It has ended, or Hookyard was started again. A reload may have ended the request.
+        if (!isNoConnection(errorOf(error))) writeKept(key, null, "sessionStorage");
       }
     },
     go: (to) => void move(to, false),

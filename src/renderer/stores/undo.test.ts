@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { useToast } from "../kit/copy.tsx";
 import { setTransport, showPipeline } from "../transport/transport.ts";
 
@@ -12,7 +12,7 @@ const document: { activeElement: { matches: () => boolean } | null } = { activeE
 vi.stubGlobal("window", window);
 vi.stubGlobal("document", document);
 const { usePlace } = await import("./place.ts");
-const { offerUndo, openThing, recordEdit, recordSaved, replay, resetEverything } =
+const { forgetOtherData, offerUndo, openThing, recordEdit, recordSaved, replay, resetEverything } =
   await import("./undo.ts");
 const { draftStore, newId } = await import("./drafts.ts");
 afterAll(() => vi.unstubAllGlobals());
@@ -104,19 +104,47 @@ test("what was edited in a story is not what has the same id outside of it", asy
   expect(replayed).toEqual(["undo own"]);
 });
 
-test("after everything was removed, nothing from before changes what has the same id", async () => {
-  const calls: unknown[] = [];
-  setTransport({
-    call: async (...asked) => calls.push(asked) as never,
-    watch: () => () => undefined,
-  });
+describe("after everything was removed, nothing from before changes what has the same id", () => {
   const useDrafts = draftStore<object>("Reset");
-  useDrafts.getState().keep("ept_000000001", { name: "Bills" }, {});
-  useDrafts.getState().keep(newId, { name: "Next" });
-  recordEdit(edit("one"));
-  await resetEverything(true);
-  expect(calls).toEqual([["pipeline.reset", { what: "everything", clock: true }]]);
-  expect(useDrafts.getState()).toMatchObject({ drafts: {}, bases: {} });
-  await undo();
-  expect(replayed).toEqual([]);
+  const typeAndEdit = (): void => {
+    useDrafts.getState().keep("ept_000000001", { name: "Bills" }, {});
+    useDrafts.getState().keep(newId, { name: "Next" });
+    recordEdit(edit("one"));
+  };
+  const expectNothing = async (): Promise<void> => {
+    expect(useDrafts.getState()).toMatchObject({ drafts: {}, bases: {} });
+    await undo();
+    expect(replayed).toEqual([]);
+  };
+
+  test("here", async () => {
+    const calls: unknown[] = [];
+    setTransport({
+      async call(...asked) {
+        calls.push(asked);
+        return { dataId: "second" } as never;
+      },
+      watch: () => () => undefined,
+    });
+    forgetOtherData("first");
+    typeAndEdit();
+    await resetEverything(true);
+    expect(calls[0]).toEqual(["pipeline.reset", { what: "everything", clock: true }]);
+    await expectNothing();
+    useDrafts.getState().keep("ept_000000001", { name: "Of the new one" });
+    forgetOtherData("second");
+    expect(useDrafts.getState().drafts).toEqual({ ept_000000001: { name: "Of the new one" } });
+  });
+
+  test("elsewhere, which is noticed by the data that is shown, and not in a story", async () => {
+    forgetOtherData("second");
+    typeAndEdit();
+    showPipeline("story");
+    forgetOtherData("of the story");
+    forgetOtherData(undefined);
+    showPipeline(null);
+    expect(Object.keys(useDrafts.getState().drafts)).toEqual(["ept_000000001", newId]);
+    forgetOtherData("third");
+    await expectNothing();
+  });
 });

@@ -6,11 +6,13 @@
 import { useEffect } from "react";
 import { create } from "zustand";
 import { type ToastAction, useToast } from "../kit/copy.tsx";
+import { readKept, writeKept } from "../kit/kept.ts";
 import { errorOf } from "../kit/use-action.ts";
 import { call, pipelineFor } from "../transport/transport.ts";
 import { useOffer } from "./commands.ts";
 import { dropDrafts } from "./drafts.ts";
 import { isMac, useKeys } from "./keys.ts";
+import { useLive } from "./live-data.ts";
 import { usePlace } from "./place.ts";
 
 type Edit = {
@@ -171,15 +173,46 @@ async function run(action: () => unknown): Promise<void> {
   }
 }
 
-/** What is made after it gets the same ids: drafts and edits from before would change it. */
-export async function resetEverything(clock: boolean): Promise<void> {
-  await call("pipeline.reset", { what: "everything", clock });
+const dataKey = "hookyard.data";
+/** Which data the drafts and the edits are of; null until that is known. */
+let ofData = readKept(dataKey, "sessionStorage");
+
+function keepData(id: string): void {
+  ofData = id;
+  writeKept(dataKey, id, "sessionStorage");
+}
+
+function forgetAll(): void {
   dropDrafts();
   const others = [...useEdits.getState().edits].filter(
     ([thing]) => !thing.startsWith(`${pipeline()}/`),
   );
   useEdits.setState({ edits: new Map(others) });
   useToast.getState().hide();
+}
+
+/**
+ * Forgets drafts and edits of other data than this. After a reset from anywhere, what is made gets
+ * the same ids: they would change it.
+ */
+export function forgetOtherData(id: string | undefined): void {
+  if (id === undefined || id === ofData || pipeline() !== "own") return;
+  const isOther = ofData !== null;
+  keepData(id);
+  if (isOther) forgetAll();
+}
+
+export function useForgetting(): void {
+  const id = useLive("stats.get", {}).answer?.dataId;
+  useEffect(() => forgetOtherData(id), [id]);
+}
+
+export async function resetEverything(clock: boolean): Promise<void> {
+  await call("pipeline.reset", { what: "everything", clock });
+  forgetAll();
+  // Else what is typed from now on would be forgotten when the page reads it.
+  const { dataId } = await call("stats.get", {});
+  if (dataId !== undefined && pipeline() === "own") keepData(dataId);
 }
 
 /** The text of the field that has the focus, when it got it. */

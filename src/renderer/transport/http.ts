@@ -27,6 +27,12 @@ const silenceMs = 40_000;
  */
 const hidden = "the page is hidden";
 
+/**
+ * What is typed is sent when the page goes, and a page that goes is hidden first. A browser refuses to
+ * keep more than 64 KB for it, of all requests together.
+ */
+const maxKept = 8000;
+
 /** The changes that are under way. */
 const underWay = new Set<{ request: CallRequest; ended: Promise<unknown> }>();
 
@@ -63,15 +69,17 @@ export function createHttpTransport({ token }: { token: string }): Transport {
     const request = requestOf(name, input as object);
     const { path, method, body } = request;
     const headers = headersFor(pipelineFor(name));
+    const text = body === undefined ? undefined : JSON.stringify(body);
     const send = async (): Promise<{ response: Response; answer: unknown }> => {
       try {
         const response = await fetch(path, {
           method,
           // Chromium lets a request wait for others to the same address that are in its cache.
           cache: "no-store",
+          keepalive: document.hidden && text !== undefined && text.length <= maxKept,
           headers:
-            body === undefined ? headers : { ...headers, "Content-Type": "application/json" },
-          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+            text === undefined ? headers : { ...headers, "Content-Type": "application/json" },
+          ...(text === undefined ? {} : { body: text }),
         });
         return { response, answer: await response.json() };
       } catch {

@@ -6,6 +6,7 @@ import { Visible } from "../../kit/code-rows.tsx";
 import { FieldNote } from "../../kit/commit-field.tsx";
 import { Button, Choice, IconButton, TextField } from "../../kit/controls.tsx";
 import { offerUndo } from "../../stores/undo.ts";
+import { masked, unmasked } from "../../transport/secrets.ts";
 import { type Pairs, readText, switchedData } from "./mapping-draft.ts";
 
 type FieldsProps = {
@@ -80,9 +81,10 @@ export function DataFields({
   );
 }
 
+/** With its secrets: a mask in place of a number leaves no JSON. */
 function membersOf(body: RecordedBytes | undefined): Record<string, unknown> {
   if (typeof body !== "string" || body === "") return {};
-  const value: unknown = JSON.parse(body);
+  const value: unknown = JSON.parse(unmasked(body));
   return Object(value) as Record<string, unknown>;
 }
 
@@ -135,7 +137,7 @@ function PairFields({ what, pairs, problems, results, placeholder, note, onChang
         const { as } = readText(text, what === "header" ? "text" : "value");
         const error = isUntouched ? null : (problems[at] ?? null);
         const noteId = `${id}-${at}`;
-        const result = JSON.stringify(results?.[key]);
+        const result = masked(JSON.stringify(results?.[unmasked(key)]));
         return (
           // oxlint-disable-next-line react/no-array-index-key -- a row that is being typed has nothing but its place
           <div key={at} className="pair-field">

@@ -68,21 +68,23 @@ export function LiveView() {
     showFilter(next, filter);
   };
   const onRecord: OnRecord = (which, idsOf) => run(`record ${which}`, () => recordScenario(idsOf));
+  const place = selected === null ? null : (rows?.positionOf(selected) ?? null);
+  /** Nothing acts on one that the list does not have. */
+  const current = openId === undefined && place === null ? null : selected;
   const isAttempt = openId !== undefined && part === "attempts" && attemptId !== undefined;
   useKeys(
     isAttempt
       ? {}
       : {
           "/": () => input.current?.focus(),
-          ...selectionKeys({ openId, selected, open, run }),
+          ...selectionKeys({ openId, selected: current, open, run }),
           ...(marked.size === 0 ? {} : { Escape: () => setMarked(new Set()) }),
         },
   );
   useListCommands(input, rows);
-  const place = selected === null ? null : (rows?.positionOf(selected) ?? null);
   const selectedRow = place === null ? undefined : rows?.rowAt(place);
   const selectedName = selectedRow?.event ?? selectedRow?.type ?? "";
-  useSelectedCommands(openId === undefined ? selected : null, selectedName, open);
+  useSelectedCommands(openId === undefined ? current : null, selectedName, open);
 
   const isFirstRun = messages?.total === 0 && isEmpty(filter) && openId === undefined;
   useFirstMessage({ isFirstRun, isThere: (messages?.total ?? 0) > 0, attempt });
@@ -112,7 +114,7 @@ export function LiveView() {
                   filter,
                   listFilter,
                   rows,
-                  selected,
+                  selected: current,
                   marked,
                   input,
                   grid,

@@ -338,6 +338,39 @@ describe("a filtered list", () => {
     expect(shown(rows, 0, 2)).toEqual([31, 20, 5]);
   });
 
+  test.each([
+    ["when the list has noticed it", true],
+    ["before the list notices it", false],
+  ])(
+    "when all messages were removed, it follows those that match and come %s",
+    async (_when, isNoticed) => {
+      const list = createList({ size: 60, state: "delivered" });
+      const rows = list.open();
+      await list.settle();
+      rows.pause();
+      list.remove(down(60, 1));
+      if (isNoticed) await list.settle();
+      list.change({ 1: "delivered", 2: "delivered", 3: "failed" });
+      await list.settle();
+      expect(rows.following()).toBe(true);
+      expect(shown(rows, 0, 2)).toEqual([2, 1, undefined]);
+      list.change({ 4: "delivered" });
+      await list.settle();
+      expect(shown(rows, 0, 2)).toEqual([4, 2, 1]);
+    },
+  );
+
+  test("stays where it is paused when its newest row no longer matches", async () => {
+    const list = createList({ size: 60, state: "delivered" });
+    const rows = list.open();
+    await list.settle();
+    rows.pause();
+    list.change({ 60: "failed" });
+    await list.settle();
+    expect(rows.following()).toBe(false);
+    expect(shown(rows, 0, 1)).toEqual([60, 59]);
+  });
+
   test("a row that is removed while the list is held goes", async () => {
     const list = createList({ size: 3, state: "delivered" });
     const rows = list.open();

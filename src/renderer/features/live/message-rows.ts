@@ -228,16 +228,18 @@ class PagedRows implements MessageRows {
   }
 
   async #countFresh(): Promise<void> {
-    const { isFiltered } = this.#options;
+    const { isFiltered, readUnfiltered } = this.#options;
     const { top } = this.#read;
     this.#isFreshStale = false;
     const { items, total, totalCapped } = await this.#options.read({
       limit: isFiltered ? page : 1,
     });
     this.#total = { count: total, more: totalCapped };
-    if (this.#isFollowing) return;
     const newest = numbersOf(items)[0] ?? 0;
-    if (newest < top && !isFiltered) {
+    // With a filter, the newest row may only match no more.
+    const all = newest < top && isFiltered ? (await readUnfiltered({ limit: 1 })).items : items;
+    if (this.#isFollowing) return;
+    if ((numbersOf(all)[0] ?? 0) < top) {
       // All messages were removed, and numbers start again.
       this.#isFollowing = true;
       this.#isTopStale = true;

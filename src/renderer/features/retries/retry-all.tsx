@@ -77,8 +77,11 @@ export function RetryAll({
   const asked = useRef(0);
   const [jobId, setJobId] = useState<string | null>(null);
   const { problem, run, attempt } = useAction();
-  const job = useLive("jobs.get", jobId === null ? null : { id: jobId }).answer;
-  const isRunning = jobId !== null && (job === undefined || job.state === "running");
+  const { answer: job, error } = useLive("jobs.get", jobId === null ? null : { id: jobId });
+  const isOpenEnded = jobId !== null && (job === undefined || job.state === "running");
+  /** Jobs end with Hookyard, which does not know them when it is started again. */
+  const isLost = isOpenEnded && error?.status === 404;
+  const isRunning = isOpenEnded && !isLost;
 
   const ask = (): void => {
     setOpen(true);
@@ -129,11 +132,13 @@ export function RetryAll({
         open={isOpen}
         onClose={close}
         title={
-          job === undefined
-            ? counted === null
-              ? words.counting
-              : words.question(counted)
-            : titleOf(job, words)
+          isLost
+            ? "Hookyard was restarted, which ended the job"
+            : job !== undefined
+              ? titleOf(job, words)
+              : counted === null
+                ? words.counting
+                : words.question(counted)
         }
         actions={
           jobId === null ? (
@@ -150,7 +155,13 @@ export function RetryAll({
           )
         }
       >
-        {job === undefined ? <p>{children}</p> : <Progress job={job} words={words} />}
+        {isLost ? (
+          <p>What it had not done by then is unchanged. Close this to ask again.</p>
+        ) : job === undefined ? (
+          <p>{children}</p>
+        ) : (
+          <Progress job={job} words={words} />
+        )}
         <ProblemText error={problem} />
       </Dialog>
     </>

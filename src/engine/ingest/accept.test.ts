@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { Destination, Source } from "../../domain/configuration.ts";
 import { problem } from "../../domain/problem.ts";
 import type { MessageRowId } from "../../domain/ids.ts";
@@ -81,14 +81,28 @@ function accept(
   items: object | object[],
   more: Partial<RequestFacts> = {},
   typeFromPath: MessageType | null = null,
+  defaults: object = {},
 ): AcceptedRequest {
-  const body = Buffer.from(JSON.stringify(typeFromPath === null ? { batch: items } : items));
+  const root = typeFromPath === null ? { ...defaults, batch: items } : items;
+  const body = Buffer.from(JSON.stringify(root));
   const parsed = parseBody(body, typeFromPath === null);
   if (isProblem(parsed)) throw new Error(parsed.message);
   return acceptRequest({ ...facts, ...more, typeFromPath, body }, parsed);
 }
 
 const track = { type: "track", userId: "u", event: "e" };
+
+test("the `sentAt` of a batch is read once for all its messages, also when it is no time", () => {
+  const shown = vi.spyOn(JSON, "stringify");
+  const { messages } = accept([track, track, track], {}, null, { sentAt: "never" });
+  expect(shown.mock.calls.filter(([value]) => value === "never")).toHaveLength(1);
+  shown.mockRestore();
+  const warning = '`sentAt` is "never", which is not a valid time: it is ignored.';
+  expect(messages.map(({ warnings }) => warnings)).toEqual([[warning], [warning], [warning]]);
+  expect(accept({ ...track, sentAt: "never" }, {}, "track").messages[0]?.warnings).toEqual([
+    warning,
+  ]);
+});
 
 test("of a rejected message 500 characters of each id and of its event are kept", () => {
   for (const length of [500, 501]) {

@@ -387,8 +387,9 @@ class Check {
       const message = this.#removal.rest;
       if (validate(message)) return true;
       const before = this.#dropped.length;
-      for (const { violation, remove } of violationsOf(validate, message)) {
-        if (round === 0 || remove !== null) this.#violations.push(violation);
+      for (const { violation, remove } of violationsOf(validate, message, this.#isDropping)) {
+        if (violation !== null && (round === 0 || remove !== null))
+          this.#violations.push(violation);
         if (this.#isDropping && remove !== null) this.#drop(remove);
       }
       if (this.#dropped.length === before) break;

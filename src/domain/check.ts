@@ -348,7 +348,12 @@ function mergeIntegrations(
   return { ...batch, ...inContext, ...own };
 }
 
-type Sizes = { total: number; members: ReadonlyMap<string, number> };
+type Sizes = {
+  total: number;
+  members: ReadonlyMap<string, number>;
+  /** Members of a context's `integrations`, which are merged with those of the message. */
+  integrations: number;
+};
 
 /** The defaults of a batch are measured once. */
 const measured = new WeakMap<JsonObject, Sizes>();
@@ -362,7 +367,10 @@ function sizesOf(defaults: JsonObject): Sizes {
         spelledSize(name) + spelledSize(value) + 2,
       ]),
     );
-    sizes = { total: [...members.values()].reduce((sum, size) => sum + size, 0), members };
+    const total = [...members.values()].reduce((sum, size) => sum + size, 0);
+    const { integrations } = defaults;
+    const merged = isObject(integrations) ? Object.keys(integrations).length : 0;
+    sizes = { total, members, integrations: merged };
     measured.set(defaults, sizes);
   }
   return sizes;
@@ -387,6 +395,8 @@ function defaultsFor(
     const sizes = sizesOf(defaults);
     bytes += sizes.total;
     members += sizes.members.size;
+    if (defaults === frame.context && !(isObject(own) && "integrations" in own))
+      members += sizes.integrations;
     if (isObject(own)) for (const name in own) bytes -= sizes.members.get(name) ?? 0;
   }
   return { bytes, cost: bytes + members * memberCost };

@@ -53,6 +53,18 @@ test("a batch's defaults may cost 4 MB in its messages, and those that cost more
   });
 });
 
+test("the `integrations` in a batch's context cost as much as its members, which are merged once more", () => {
+  const members = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`k${n}`, 1]));
+  const costOf = (context: object, own: object = {}): number => {
+    const { bytes, body } = accept([{ ...track, ...own }], {}, null, { context });
+    return bytes - body.length;
+  };
+  const [merged, others] = [{ integrations: members }, { destinations: members }];
+  expect(costOf(merged) - costOf(others)).toBe(100 * 32);
+  const own = { context: { integrations: {}, destinations: {} } };
+  expect(costOf(merged, own)).toBe(costOf(others, own));
+});
+
 test.each([
   ["analytics-go (version: 2.1.0)", { name: "analytics-go", version: "2.1.0" }],
   ["analytics-python/2.2.0", { name: "analytics-python", version: "2.2.0" }],

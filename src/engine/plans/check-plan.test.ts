@@ -306,6 +306,35 @@ test("members that the plan does not name are recorded or dropped, those that fi
   expect(check(closed, bought({ other: 1 })).dropped).toEqual([["properties", "other"]]);
 });
 
+test("members that the common rule names are planned, and none is unplanned where it may name others", () => {
+  const settings = { unplannedProperties: "drop" } as const;
+  const plan = (common: JsonObject) =>
+    planOf(
+      [
+        ["track", "Bought", { properties: { properties: { properties: { total: {} } } } }],
+        ["identify", null, { properties: { traits: { properties: { plan: {} } } } }],
+        ["common", null, common],
+      ],
+      settings,
+    );
+  const named = { properties: { session: {} }, required: ["session"] };
+  const both = plan({ properties: { properties: named, traits: named } });
+  const order = bought({ total: 1, session: "s", other: 2 });
+  expect(violated(both, order)).toEqual(["properties.other is not in the plan"]);
+  expect(check(both, order).message.members).toEqual({ properties: { total: 1, session: "s" } });
+  const traits = message("identify", null, { traits: { plan: 1, session: "s" } });
+  expect(violated(both, traits)).toEqual([]);
+  // What it says of traits names no property.
+  const other = plan({ properties: { traits: { properties: { session: {} } } } });
+  expect(check(other, order).dropped).toEqual([
+    ["properties", "session"],
+    ["properties", "other"],
+  ]);
+  expect(violated(other, traits)).toEqual([]);
+  const open: JsonObject[] = [{ allOf: [{}] }, { properties: { properties: { anyOf: [{}] } } }];
+  for (const common of open) expect(violated(plan(common), order)).toEqual([]);
+});
+
 test("names that are too many for the plan's patterns are a violation, with those that were checked", () => {
   const pattern = "^(?:utm_|campaign_|internal_|custom_dimension_|feature_flag_)[a-z0-9_]{1,40}$";
   const member = { patternProperties: { [pattern]: {} } };

@@ -304,6 +304,8 @@ const tooLarge: PlanViolation = {
   message: "was not checked completely: it has too many elements for every violation to be found",
 };
 
+const noNames = { names: new Set<string>(), fits: () => false };
+
 type CheckOptions = {
   source: Pick<Source, "name">;
   plan: SourcePlan;
@@ -397,18 +399,24 @@ class Check {
     return false;
   }
 
-  #checkNames({ planned }: CompiledRule): void {
+  /** By the rule and by the common one. */
+  #checkNames(rule: CompiledRule): void {
     const { unplannedProperties } = this.#plan;
-    if (unplannedProperties === "allow" || planned === null) return;
+    const common = this.#rules.common();
+    if (unplannedProperties === "allow" || typeof common === "string") return;
     const { type } = this.#message;
     const member = type === "identify" || type === "group" ? "traits" : "properties";
+    const planned = rule.planned[member];
+    const always = common === null ? noNames : common.planned[member];
+    if (planned === null || always === null) return;
     const members = this.#removal.rest[member];
     if (!isObject(members)) return;
     const known = new Set(this.#violations.map(({ path }) => path));
     const unplanned: string[] = [];
     const isComplete = compiler().checked(() => {
       for (const name of Object.keys(members))
-        if (!planned.names.has(name) && !planned.fits(name)) unplanned.push(name);
+        if (!planned.names.has(name) && !always.names.has(name))
+          if (!planned.fits(name) && !always.fits(name)) unplanned.push(name);
       return true;
     });
     if (isComplete === null) this.#violations.push(tooLong);

@@ -95,6 +95,10 @@ type Received = {
 
 type AboutRefused = Pick<Refused, "body" | "writeKey" | "sourceId" | "status">;
 
+function keyOf(parsed: ReturnType<typeof parseBody>): string | null {
+  return isProblem(parsed) ? (parsed.writeKey ?? null) : keyInBody(parsed.root);
+}
+
 export class Ingest {
   readonly #options: IngestOptions;
   readonly #queue: CommitQueue;
@@ -285,14 +289,22 @@ export class Ingest {
     const turn = isProblem(body) ? null : this.#turnFor(body.length);
     if (turn !== null) await turn;
     const parsed = isProblem(body) ? body : parseBody(body, call.call === "batch");
+    const writeKey = key ?? keyOf(parsed);
+    about.writeKey = writeKey;
+    let source = known;
+    if (key === null && writeKey !== null) {
+      source = this.#options.configuration.sourceByWriteKey(writeKey);
+      about.sourceId = source?.id ?? null;
+      if (source !== undefined && (await this.#meetsFault(source, response, about))) return;
+    }
     if (isProblem(body) || isProblem(parsed)) {
       const refused = isProblem(body) ? body : (parsed as Problem);
-      const source = known && this.#current(known);
-      if (source !== undefined) {
+      const current = source && this.#current(source);
+      if (current !== undefined) {
         const bytes = isProblem(body) ? (isProblem(sent) ? Buffer.alloc(0) : sent) : body;
         await this.#queue.add(
           recordMalformed(
-            this.#requestFacts(source, { request, response, call, query, body: bytes }),
+            this.#requestFacts(current, { request, response, call, query, body: bytes }),
             refused,
           ),
         );
@@ -301,12 +313,7 @@ export class Ingest {
     }
 
     const received: Received = { request, response, call, query, body };
-    if (known !== undefined) return this.#accept(known, received, parsed);
-    const writeKey = key ?? keyInBody(parsed.root);
-    const source =
-      writeKey === null ? undefined : this.#options.configuration.sourceByWriteKey(writeKey);
     if (source === undefined) return this.#unknownKey(writeKey, received);
-    if (await this.#meetsFault(source, response, { ...about, writeKey })) return;
     return this.#accept(source, received, parsed);
   }
 
@@ -320,7 +327,7 @@ export class Ingest {
     const read = pixelBody(query);
     const body = isProblem(read) ? Buffer.alloc(0) : read;
     const parsed = isProblem(read) ? read : parseBody(body, false);
-    const key = query.get("writeKey") ?? (isProblem(parsed) ? null : keyInBody(parsed.root));
+    const key = query.get("writeKey") ?? keyOf(parsed);
     const known = key === null ? undefined : this.#options.configuration.sourceByWriteKey(key);
     const received: Received = { request, response, call, query, body };
     const about: AboutRefused = { body, writeKey: key, sourceId: known?.id ?? null, status: 200 };

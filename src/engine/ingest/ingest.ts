@@ -390,9 +390,10 @@ export class Ingest {
       this.#noteRefused(request, missingKey, about);
       return answer(missingKey);
     }
-    const isKept = writeKey.length <= maxKeyLength;
-    const { wrong, brief } = unknownKeyProblem(writeKey, isKept ? "kept" : "too-long");
-    if (isKept) {
+    const isTooLong = writeKey.length > maxKeyLength;
+    const fate = isTooLong ? "too-long" : writeKey.includes(":") ? "colon" : "kept";
+    const { wrong, brief } = unknownKeyProblem(writeKey, fate);
+    if (fate === "kept") {
       const kept = {
         writeKey,
         receivedAt: clock.now(),

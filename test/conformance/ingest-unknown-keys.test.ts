@@ -114,6 +114,17 @@ test("one of 200 characters is kept; a longer one, or one with a colon, belongs 
   ]);
 });
 
+test("a source has a key of 200 characters at most, as the answer to a longer one says", async () => {
+  const app = await startIngestApp();
+  const create = (length: number) =>
+    app.api("sources.create", { name: "Long", writeKey: "k".repeat(length) });
+  expect(await create(201)).toMatchObject({
+    status: 400,
+    body: { message: "A write key has at most 200 characters." },
+  });
+  expect(await create(200)).toMatchObject({ status: 201 });
+});
+
 test("in production they are answered with success, and listed all the same", async () => {
   const app = await startIngestApp();
   await app.call("settings.update", { unknownKeys: "production" });

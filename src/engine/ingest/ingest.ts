@@ -5,7 +5,12 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Destination, Settings, Source } from "../../domain/configuration.ts";
+import {
+  maxWriteKeyLength,
+  type Destination,
+  type Settings,
+  type Source,
+} from "../../domain/configuration.ts";
 import { messageIds, type MessageRowId } from "../../domain/ids.ts";
 import { isProblem, notFound, problem, type Problem } from "../../domain/problem.ts";
 import type { Activity, Origin } from "../clock/activity.ts";
@@ -64,9 +69,6 @@ import type { Refused } from "./refused-requests.ts";
  * Bytes that are parsed and checked in one turn of the event loop: as many as one request may have.
  */
 const parsedPerTurn = maxRequestBytes;
-
-/** No source has a longer key, so its requests are not kept. */
-const maxKeyLength = 200;
 
 type IngestOptions = {
   store: IngestStore & Atomically & WritingTurns & Pick<QueryStore, "messageSource">;
@@ -390,7 +392,7 @@ export class Ingest {
       this.#noteRefused(request, missingKey, about);
       return answer(missingKey);
     }
-    const isTooLong = writeKey.length > maxKeyLength;
+    const isTooLong = writeKey.length > maxWriteKeyLength;
     const fate = isTooLong ? "too-long" : writeKey.includes(":") ? "colon" : "kept";
     const { wrong, brief } = unknownKeyProblem(writeKey, fate);
     if (fate === "kept") {

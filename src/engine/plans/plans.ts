@@ -6,7 +6,7 @@
 import type { CheckedMessage } from "../../domain/check.ts";
 import type { Source, SourcePlan, PlanDraft } from "../../domain/configuration.ts";
 import { brief, isObject, type Json, type JsonObject } from "../../domain/json.ts";
-import { MemberRemoval } from "../../domain/member-path.ts";
+import { memberPath, MemberRemoval } from "../../domain/member-path.ts";
 import { invalid, type Problem } from "../../domain/problem.ts";
 import {
   defaultPlanSettings,
@@ -421,7 +421,7 @@ class Check {
     });
     if (isComplete === null) this.#violations.push(tooLong);
     for (const name of unplanned) {
-      const path = `${member}.${name.slice(0, 100)}`;
+      const path = memberPath([member, name]);
       if (!known.has(path)) this.#violations.push({ path, message: "is not in the plan" });
       known.add(path);
       if (unplannedProperties === "drop") this.#drop([member, name]);

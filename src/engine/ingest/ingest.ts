@@ -97,6 +97,11 @@ type Received = {
 
 type AboutRefused = Pick<Refused, "body" | "writeKey" | "sourceId" | "status">;
 
+/** In a header or in the query. */
+function keyBeside({ headers }: IncomingMessage, query: URLSearchParams): string | null {
+  return keyInHeader(headers.authorization) ?? (query.get("writeKey") || null);
+}
+
 function keyOf(parsed: ReturnType<typeof parseBody>): string | null {
   return isProblem(parsed) ? (parsed.writeKey ?? null) : keyInBody(parsed.root);
 }
@@ -241,10 +246,7 @@ export class Ingest {
     const call = parsePath(path);
     if (call?.call === "settings" || call?.call === "sourceConfig") {
       request.resume();
-      const writeKey =
-        call.call === "settings"
-          ? call.writeKey
-          : (keyInHeader(request.headers.authorization) ?? query.get("writeKey") ?? "");
+      const writeKey = call.call === "settings" ? call.writeKey : (keyBeside(request, query) ?? "");
       if (this.#refusesKey(writeKey)) {
         const { wrong, brief } = unknownKeyProblem(writeKey, "settings");
         return this.#refuse(response, wrong, { writeKey, brief });
@@ -266,7 +268,7 @@ export class Ingest {
     }
     const sent = await readBody(request);
     if (sent === null) return;
-    const key = keyInHeader(request.headers.authorization) ?? (query.get("writeKey") || null);
+    const key = keyBeside(request, query);
     const known = key === null ? undefined : this.#options.configuration.sourceByWriteKey(key);
     const about: AboutRefused = {
       body: isProblem(sent) ? null : sent,
@@ -329,7 +331,7 @@ export class Ingest {
     const read = pixelBody(query);
     const body = isProblem(read) ? Buffer.alloc(0) : read;
     const parsed = isProblem(read) ? read : parseBody(body, false);
-    const key = query.get("writeKey") ?? keyOf(parsed);
+    const key = keyBeside(request, query) ?? keyOf(parsed);
     const known = key === null ? undefined : this.#options.configuration.sourceByWriteKey(key);
     const received: Received = { request, response, call, query, body };
     const about: AboutRefused = { body, writeKey: key, sourceId: known?.id ?? null, status: 200 };

@@ -155,6 +155,41 @@ test("a violation of multipleOf names the number", () => {
   ]);
 });
 
+test("a wrong name of a member is one violation that says which, and only that member is dropped", () => {
+  const plan = (member: JsonObject) =>
+    planOf([["track", "Bought", { properties: { properties: member } }]], {
+      onViolation: "drop-properties",
+    });
+  const below = check(
+    plan({ properties: { o: { propertyNames: { maxLength: 3 } } } }),
+    bought({ o: { long_name: 1, ok: 2 } }),
+  );
+  expect(below).toMatchObject({
+    violations: [
+      {
+        path: "properties.o.long_name",
+        message:
+          'has a wrong name: it must NOT have more than 3 characters, but is the string "long_name"',
+      },
+    ],
+    dropped: [["properties", "o", "long_name"]],
+    message: { members: { properties: { o: { ok: 2 } } } },
+  });
+  const text = { type: "string", pattern: "^[a-z_]+$" };
+  const referred = {
+    definitions: { text },
+    propertyNames: { $ref: "#/properties/properties/definitions/text" },
+  };
+  for (const member of [{ propertyNames: text }, referred] as JsonObject[])
+    expect(violated(plan(member), bought({ Foo: 1, ok: 2 }))).toEqual([
+      'properties.Foo has a wrong name: it must match the pattern ^[a-z_]+$, but is the string "Foo"',
+    ]);
+  const dependent = plan({ dependencies: { a: ["b"] } });
+  expect(violated(dependent, bought({ a: 1 }))).toEqual([
+    "properties.b is required when a is present",
+  ]);
+});
+
 test("of several versions the one that the message names is asked, and else the oldest", () => {
   const plan = planOf([
     ["track", "Bought", wants("third"), 3],

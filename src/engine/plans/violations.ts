@@ -36,23 +36,33 @@ export function violationsOf(
     if (isOfAlternative(error) || error.keyword === "if") continue;
     const at = tokensOf(error.instancePath);
     const params = error.params as Record<string, unknown>;
+    const wrongName = error.propertyName ?? params["propertyName"];
     const name =
-      params["missingProperty"] ?? params["additionalProperty"] ?? params["unevaluatedProperty"];
+      wrongName ??
+      params["missingProperty"] ??
+      params["additionalProperty"] ??
+      params["unevaluatedProperty"];
     const tokens = typeof name === "string" ? [...at, name] : at;
     const mends =
-      error.keyword !== "required" && (tokens[0] === "properties" || tokens[0] === "traits");
+      params["missingProperty"] === undefined &&
+      (tokens[0] === "properties" || tokens[0] === "traits");
     const remove = mends && tokens.length > 1 ? tokens : null;
     if (!isRead) {
       if (remove !== null) found.push({ violation: null, remove });
       continue;
     }
-    const violation = {
-      path: memberPath(tokens),
-      message: sentenceOf(error, memberAt(message, at)).slice(0, maxText),
-    };
-    const key = `${violation.path}\n${violation.message}`;
+    const path = memberPath(tokens);
+    // What is wrong with the name came before.
+    if (error.keyword === "propertyNames" && seen.has(path)) continue;
+    const sentence =
+      typeof wrongName === "string"
+        ? `has a wrong name: it ${sentenceOf(error, wrongName)}`
+        : sentenceOf(error, memberAt(message, at));
+    const violation = { path, message: sentence.slice(0, maxText) };
+    const key = `${path}\n${violation.message}`;
     if (seen.has(key)) continue;
     seen.add(key);
+    if (wrongName !== undefined) seen.add(path);
     found.push({ violation, remove });
   }
   return found;
@@ -94,10 +104,14 @@ function addSchemas(schema: Json, root: JsonObject, to: Set<Json>): void {
 }
 
 function sentenceOf({ keyword, params, message }: ErrorObject, value: Json | undefined): string {
-  const of = params as Record<string, Json | undefined> & { pattern: string; format: string };
+  const of = params as Record<string, Json | undefined> &
+    Record<"pattern" | "format" | "property", string>;
   switch (keyword) {
     case "required":
       return "is required";
+    case "dependencies":
+    case "dependentRequired":
+      return `is required when ${of.property} is present`;
     case "additionalProperties":
     case "unevaluatedProperties":
       return "is not in the plan";

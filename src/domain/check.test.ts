@@ -1,6 +1,12 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
-import { checkMessage, type CheckResult, maxMessageBytes, type RequestFrame } from "./check.ts";
+import { describe, expect, test, vi } from "vitest";
+import {
+  checkMessage,
+  type CheckResult,
+  maxMessageBytes,
+  readSentAt,
+  type RequestFrame,
+} from "./check.ts";
 import type { Json, JsonObject } from "./json.ts";
 import { messageTypes, type MessageType } from "./states.ts";
 
@@ -8,7 +14,7 @@ const now = Date.UTC(2026, 10, 21, 3, 0, 0);
 const bareFrame: RequestFrame = {
   context: null,
   integrations: null,
-  sentAt: undefined,
+  sentAt: null,
   library: null,
   ip: null,
   now,
@@ -235,7 +241,7 @@ describe("times", () => {
     (timestamp) => {
       const message = accepted(
         { ...track, timestamp },
-        { correctClockSkew: true, sentAt: "2026-11-21T00:00:00Z" },
+        { correctClockSkew: true, sentAt: readSentAt("2026-11-21T00:00:00Z") },
       );
       expect(message).toMatchObject({ timestamp: now, originalTimestamp: null });
       expect(message.warnings).toEqual([expect.stringContaining("`timestamp`")]);
@@ -243,20 +249,26 @@ describe("times", () => {
   );
 
   test("sentAt is the message's own, else the request's, and junk is only a warning", () => {
-    const frame = { sentAt: "2026-11-21T01:00:00Z" };
+    const frame = { sentAt: readSentAt("2026-11-21T01:00:00Z") };
     expect(accepted(track, frame).sentAt).toBe("2026-11-21T01:00:00.000Z");
     expect(accepted({ ...track, sentAt: "2026-11-21T02:00:00Z" }, frame).sentAt).toBe(
       "2026-11-21T02:00:00.000Z",
     );
-    expect(accepted(track, { sentAt: [] })).toMatchObject({
+    const junk = [`\`sentAt\` is "${"x".repeat(59)}…, which is not a valid time: it is ignored.`];
+    expect(accepted(track, { sentAt: readSentAt("x".repeat(59)) }).warnings).toEqual(junk);
+    const shown = vi.spyOn(JSON, "stringify");
+    const sentAt = readSentAt("x".repeat(400_000));
+    expect(shown.mock.lastCall?.[0]).toHaveLength(61);
+    shown.mockRestore();
+    expect(accepted({ ...track, sentAt: null }, { sentAt })).toMatchObject({
       sentAt: null,
-      warnings: [expect.stringContaining("`sentAt`")],
+      warnings: junk,
     });
   });
 
   test("clock skew is corrected when the source says so, and only with both times", () => {
     const item = { ...track, timestamp: "2026-11-21T10:00:00Z" };
-    const sentAt = "2026-11-21T10:00:07Z";
+    const sentAt = readSentAt("2026-11-21T10:00:07Z");
     expect(accepted(item, { sentAt, correctClockSkew: true })).toMatchObject({
       timestamp: now - 7000,
       originalTimestamp: Date.UTC(2026, 10, 21, 10),
@@ -275,13 +287,13 @@ describe("when the clock was moved", () => {
   const timeOf = (given: number, sentAt: number | undefined, correctClockSkew = live): number =>
     accepted(
       { ...track, timestamp: at(given) },
-      { correctClockSkew, sentAt: sentAt === undefined ? undefined : at(sentAt) },
+      { correctClockSkew, sentAt: sentAt === undefined ? null : readSentAt(at(sentAt)) },
     ).timestamp;
 
   test("times of a live sender move as far, and the message says so", () => {
     const message = accepted(
       { ...track, timestamp: at(wallAt - 7000) },
-      { correctClockSkew: live, sentAt: at(wallAt) },
+      { correctClockSkew: live, sentAt: readSentAt(at(wallAt)) },
     );
     expect(message).toMatchObject({ timestamp: now - 7000, originalTimestamp: wallAt - 7000 });
     expect(message.warnings).toEqual([
@@ -457,7 +469,7 @@ test("any JSON at all gets an answer, and neither it nor the frame is changed", 
           ...bareFrame,
           context,
           integrations,
-          sentAt,
+          sentAt: readSentAt(sentAt),
           ip: "::1",
           correctClockSkew: true,
         };

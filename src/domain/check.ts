@@ -13,7 +13,8 @@ import { utf8Bytes } from "./utf8.ts";
 export type RequestFrame = {
   context: JsonObject | null;
   integrations: JsonObject | null;
-  sentAt: Json | undefined;
+  /** Of messages without their own. */
+  sentAt: SentAt | null;
   /**
    * From the User-Agent, for messages whose library is named neither in the message nor in the
    * batch.
@@ -29,6 +30,8 @@ export type RequestFrame = {
   timestampBefore?: number | null;
   correctClockSkew: boolean | MovedClock;
 };
+
+type SentAt = { time: number; text: string } | { warning: string };
 
 /**
  * How far the clock is from the machine's time, which was `wallAt` when the request came.
@@ -129,7 +132,9 @@ export function checkMessage(
     }
   }
   const context = mergeContext(item["context"], frame);
-  const sentAt = readSentAt(item["sentAt"] ?? frame.sentAt, warnings);
+  const read = readSentAt(item["sentAt"]) ?? frame.sentAt;
+  if (read !== null && "warning" in read) warnings.push(read.warning);
+  const sentAt = read !== null && "time" in read ? read : null;
   const given =
     readTime("timestamp", item["timestamp"], warnings) ??
     ((item["timestamp"] ?? null) === null
@@ -343,7 +348,12 @@ function mergeIntegrations(
   return { ...batch, ...inContext, ...own };
 }
 
-type Sizes = { total: number; members: ReadonlyMap<string, number> };
+type Sizes = {
+  total: number;
+  members: ReadonlyMap<string, number>;
+  /** Members of a context's `integrations`, which are merged with those of the message. */
+  integrations: number;
+};
 
 /** The defaults of a batch are measured once. */
 const measured = new WeakMap<JsonObject, Sizes>();
@@ -357,7 +367,10 @@ function sizesOf(defaults: JsonObject): Sizes {
         spelledSize(name) + spelledSize(value) + 2,
       ]),
     );
-    sizes = { total: [...members.values()].reduce((sum, size) => sum + size, 0), members };
+    const total = [...members.values()].reduce((sum, size) => sum + size, 0);
+    const { integrations } = defaults;
+    const merged = isObject(integrations) ? Object.keys(integrations).length : 0;
+    sizes = { total, members, integrations: merged };
     measured.set(defaults, sizes);
   }
   return sizes;
@@ -382,23 +395,21 @@ function defaultsFor(
     const sizes = sizesOf(defaults);
     bytes += sizes.total;
     members += sizes.members.size;
+    if (defaults === frame.context && !(isObject(own) && "integrations" in own))
+      members += sizes.integrations;
     if (isObject(own)) for (const name in own) bytes -= sizes.members.get(name) ?? 0;
   }
   return { bytes, cost: bytes + members * memberCost };
 }
 
 function readTime(
-  name: "timestamp" | "originalTimestamp" | "sentAt",
+  name: "timestamp" | "originalTimestamp",
   value: Json | undefined,
   warnings: string[],
 ): number | null {
   if (value === undefined || value === null) return null;
   const time = parseTimestamp(value);
-  if (time === null) {
-    const consequence =
-      name === "sentAt" ? "it is ignored" : "the message gets its time of arrival";
-    warnings.push(`\`${name}\` is ${quoted(value)}, which is not a valid time: ${consequence}.`);
-  }
+  if (time === null) warnings.push(noTime(name, value, "the message gets its time of arrival"));
   return time;
 }
 
@@ -439,18 +450,21 @@ function correctSkew(given: number, sentAt: number, now: number, warnings: strin
   return given;
 }
 
-/** All messages of a batch have one `sentAt`: it is read once. */
+/** Messages of one request mostly have the same. */
 let lastSentAt: { value: Json; time: number; text: string } = { value: null, time: 0, text: "" };
 
-function readSentAt(
-  value: Json | undefined,
-  warnings: string[],
-): { time: number; text: string } | null {
-  if (value === lastSentAt.value && typeof value === "string") return lastSentAt;
-  const time = readTime("sentAt", value, warnings);
-  if (time === null) return null;
-  lastSentAt = { value: value ?? null, time, text: formatTimestamp(time) };
+/** Null when there is none. That of a batch is read once, and can be as long as a request. */
+export function readSentAt(value: Json | undefined): SentAt | null {
+  if (value === undefined || value === null) return null;
+  if (value === lastSentAt.value) return lastSentAt;
+  const time = parseTimestamp(value);
+  if (time === null) return { warning: noTime("sentAt", value, "it is ignored") };
+  lastSentAt = { value, time, text: formatTimestamp(time) };
   return lastSentAt;
+}
+
+function noTime(name: string, value: Json, consequence: string): string {
+  return `\`${name}\` is ${quoted(value)}, which is not a valid time: ${consequence}.`;
 }
 
 function kindOf(value: Json): string {
@@ -464,8 +478,11 @@ function kindOf(value: Json): string {
     : `a ${typeof value}`;
 }
 
+const maxQuoted = 60;
+
 function quoted(value: Json | undefined): string {
   if (value !== null && typeof value === "object") return kindOf(value);
-  const spelling = JSON.stringify(value ?? null);
-  return spelling.length > 60 ? `${spelling.slice(0, 60)}…` : spelling;
+  const shown = typeof value === "string" ? value.slice(0, maxQuoted + 1) : (value ?? null);
+  const spelling = JSON.stringify(shown);
+  return spelling.length > maxQuoted ? `${spelling.slice(0, maxQuoted)}…` : spelling;
 }

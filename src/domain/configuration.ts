@@ -74,6 +74,9 @@ export type PlanDraft = Partial<Omit<SourcePlan, "name" | "rules">> & {
  */
 type ClockSkewCorrection = "auto" | boolean;
 
+/** Requests with a longer key are not kept for a source to come. */
+export const maxWriteKeyLength = 200;
+
 export type Source = {
   id: SourceId;
   name: string;

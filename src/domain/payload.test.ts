@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { checkMessage, type RequestFrame } from "./check.ts";
+import { checkMessage, readSentAt, type RequestFrame } from "./check.ts";
 import type { PayloadShape } from "./configuration.ts";
 import type { Json } from "./json.ts";
 import { makeEvent, makePayload } from "./payload.ts";
@@ -9,7 +9,7 @@ const now = Date.UTC(2026, 10, 21, 3, 25, 0, 123);
 const frame: RequestFrame = {
   context: null,
   integrations: null,
-  sentAt: undefined,
+  sentAt: null,
   library: null,
   ip: null,
   now,
@@ -107,7 +107,10 @@ describe("the full payload", () => {
   test("adds what Hookyard knows of the message", () => {
     const text = `{"type":"identify","userId":"u","channel":"server","timestamp":"2026-11-21T03:24:58+0000","integrations":{"All":true}}`;
     expect(
-      payloadOf(text, "full", { sentAt: "2026-11-21T03:24:59+0000", integrations: { A: false } }),
+      payloadOf(text, "full", {
+        sentAt: readSentAt("2026-11-21T03:24:59+0000"),
+        integrations: { A: false },
+      }),
     ).toBe(
       `{"version":1,"type":"identify","messageId":"m","timestamp":"2026-11-21T03:24:58.000Z","userId":"u","traits":{},"context":{},` +
         `"receivedAt":"2026-11-21T03:25:00.124Z","sentAt":"2026-11-21T03:24:59.000Z","originalTimestamp":"2026-11-21T03:24:58.000Z",` +

@@ -6,6 +6,7 @@
 import { randomBytes } from "node:crypto";
 import {
   defaultSettings,
+  maxWriteKeyLength,
   type CustomRetryProfile,
   type Destination,
   type RetryProfile,
@@ -207,12 +208,14 @@ function checkSource(
   memory: ConfigurationMemory,
 ): Problem | null {
   if (source.name.trim() === "") return invalid("A source needs a name.");
-  if (source.writeKey === "" || source.writeKey.includes(":")) {
+  if (source.writeKey === "" || source.writeKey.includes(":"))
     return invalid(
       "A write key is at least one character and has no colon, because clients send it as the user of Basic authorization.",
     );
-  }
   const other = memory.byWriteKey.get(source.writeKey);
+  // One from before the limit stays.
+  if (source.writeKey.length > maxWriteKeyLength && other?.id !== id)
+    return invalid(`A write key has at most ${maxWriteKeyLength} characters.`);
   if (other !== undefined && other.id !== id)
     return conflict(
       "write_key_taken",

@@ -309,7 +309,7 @@ function messageOf(
   const frame = {
     context: null,
     integrations: null,
-    sentAt: undefined,
+    sentAt: null,
     library: null,
     ip: null,
     correctClockSkew: false,

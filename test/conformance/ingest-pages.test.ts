@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 import { startIngestApp, writeKey } from "../support/ingest-app.ts";
+import { basic } from "../support/ingest-client.ts";
 
 const libraryPath = `/analytics.js/v1/${writeKey}/analytics.min.js`;
 
@@ -107,18 +108,24 @@ async function expectPixel(answer: Response): Promise<void> {
   expect(Buffer.from(await answer.arrayBuffer()).toString("latin1")).toMatch(/^GIF89a\x01\0\x01\0/);
 }
 
-test.for([
+test.for<[string, string, Record<string, string>?]>([
   ["in base64", `data=${encodeURIComponent(base64(JSON.stringify(opened)))}`],
   ["in base64, its plus not encoded", `data=${base64(JSON.stringify(opened))}`],
   ["in base64 for addresses", `data=${Buffer.from(JSON.stringify(opened)).toString("base64url")}`],
+  ["beside an empty key", `writeKey=&data=${base64(JSON.stringify(opened))}`],
+  [
+    "with Basic authorization",
+    "userId=u1&event=Mail+Opened&properties.subject=A%2BB%3F+>>>",
+    { Authorization: basic(writeKey) },
+  ],
   ["as it is", `data=${encodeURIComponent(JSON.stringify(opened))}`],
   [
     "in parameters",
     `writeKey=${writeKey}&userId=u1&event=Mail+Opened&properties.subject=A%2BB%3F+>>>`,
   ],
-])("a pixel's call is accepted %s", async ([, query]) => {
+])("a pixel's call is accepted %s", async ([, query, headers = {}]) => {
   const app = await startIngestApp();
-  await expectPixel(await fetch(`${app.url}/v1/pixel/track?${query}`));
+  await expectPixel(await fetch(`${app.url}/v1/pixel/track?${query}`, { headers }));
   const [message] = await app.messages();
   expect(message).toMatchObject({
     type: "track",

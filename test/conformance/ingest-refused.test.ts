@@ -119,6 +119,27 @@ test.each<[string, string | Uint8Array, string, object]>([
   ]);
 });
 
+test("a body that is refused is shown at the source whose key is in it, with its faults", async () => {
+  const app = await startIngestApp();
+  const deep = `${"[".repeat(600)}${"]".repeat(600)}`;
+  const bodies = [{}, { batch: {} }, JSON.parse(`{"batch":[${deep}]}`) as object];
+  const codes = ["missing_batch", "invalid_batch", "too_deep"];
+  for (const body of bodies) {
+    const sent = await app.send("/v1/batch", { ...body, writeKey }, { key: null });
+    expect(sent.status).toBe(400);
+  }
+  const about = { sourceId: app.source.id };
+  expect(await app.messages()).toMatchObject(
+    codes.map((reason) => ({ ...about, reason, state: "rejected" })),
+  );
+  expect((await app.call("refused.list", {})).items.toReversed()).toMatchObject(
+    codes.map((code) => ({ ...about, code, writeKey })),
+  );
+  const faults = [{ do: "answer" as const, status: 429 }];
+  await app.call("sources.update", { id: app.source.id, faults });
+  expect(await app.send("/v1/batch", { writeKey }, { key: null })).toMatchObject({ status: 429 });
+});
+
 test("a TLS client at the plain port is answered and listed as one", async () => {
   const app = await startIngestApp();
   const socket = connectTls({ port: app.port, host: "127.0.0.1" });

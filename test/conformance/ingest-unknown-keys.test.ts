@@ -92,7 +92,7 @@ test("a key can be forgotten", async () => {
   expect(await app.call("unknownKeys.list", {})).toEqual({ items: [] });
 });
 
-test("one of 200 characters is kept, and a longer one belongs to no source", async () => {
+test("one of 200 characters is kept; a longer one, or one with a colon, belongs to no source", async () => {
   const app = await startIngestApp();
   const key = "k".repeat(200);
   for (const [sent, sentence] of [
@@ -103,8 +103,26 @@ test("one of 200 characters is kept, and a longer one belongs to no source", asy
       status: 401,
       json: { message: expect.stringContaining(sentence) as string },
     });
+  expect(await app.send("/v1/track", { ...track, writeKey: "a:b" }, { key: null })).toMatchObject({
+    status: 401,
+    json: { message: expect.stringContaining("it has a colon") as string },
+  });
   const { items } = await app.call("unknownKeys.list", {});
   expect(items.map(({ writeKey }) => writeKey)).toEqual([key]);
+  expect((await app.call("refused.list", {})).items).toMatchObject([
+    { code: "unknown_write_key", writeKey: "a:b", count: 2 },
+  ]);
+});
+
+test("a source has a key of 200 characters at most, as the answer to a longer one says", async () => {
+  const app = await startIngestApp();
+  const create = (length: number) =>
+    app.api("sources.create", { name: "Long", writeKey: "k".repeat(length) });
+  expect(await create(201)).toMatchObject({
+    status: 400,
+    body: { message: "A write key has at most 200 characters." },
+  });
+  expect(await create(200)).toMatchObject({ status: 201 });
 });
 
 test("in production they are answered with success, and listed all the same", async () => {

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { Destination, Source } from "../../domain/configuration.ts";
 import { problem } from "../../domain/problem.ts";
 import type { MessageRowId } from "../../domain/ids.ts";
@@ -53,6 +53,18 @@ test("a batch's defaults may cost 4 MB in its messages, and those that cost more
   });
 });
 
+test("the `integrations` in a batch's context cost as much as its members, which are merged once more", () => {
+  const members = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`k${n}`, 1]));
+  const costOf = (context: object, own: object = {}): number => {
+    const { bytes, body } = accept([{ ...track, ...own }], {}, null, { context });
+    return bytes - body.length;
+  };
+  const [merged, others] = [{ integrations: members }, { destinations: members }];
+  expect(costOf(merged) - costOf(others)).toBe(100 * 32);
+  const own = { context: { integrations: {}, destinations: {} } };
+  expect(costOf(merged, own)).toBe(costOf(others, own));
+});
+
 test.each([
   ["analytics-go (version: 2.1.0)", { name: "analytics-go", version: "2.1.0" }],
   ["analytics-python/2.2.0", { name: "analytics-python", version: "2.2.0" }],
@@ -81,14 +93,28 @@ function accept(
   items: object | object[],
   more: Partial<RequestFacts> = {},
   typeFromPath: MessageType | null = null,
+  defaults: object = {},
 ): AcceptedRequest {
-  const body = Buffer.from(JSON.stringify(typeFromPath === null ? { batch: items } : items));
+  const root = typeFromPath === null ? { ...defaults, batch: items } : items;
+  const body = Buffer.from(JSON.stringify(root));
   const parsed = parseBody(body, typeFromPath === null);
   if (isProblem(parsed)) throw new Error(parsed.message);
   return acceptRequest({ ...facts, ...more, typeFromPath, body }, parsed);
 }
 
 const track = { type: "track", userId: "u", event: "e" };
+
+test("the `sentAt` of a batch is read once for all its messages, also when it is no time", () => {
+  const shown = vi.spyOn(JSON, "stringify");
+  const { messages } = accept([track, track, track], {}, null, { sentAt: "never" });
+  expect(shown.mock.calls.filter(([value]) => value === "never")).toHaveLength(1);
+  shown.mockRestore();
+  const warning = '`sentAt` is "never", which is not a valid time: it is ignored.';
+  expect(messages.map(({ warnings }) => warnings)).toEqual([[warning], [warning], [warning]]);
+  expect(accept({ ...track, sentAt: "never" }, {}, "track").messages[0]?.warnings).toEqual([
+    warning,
+  ]);
+});
 
 test("of a rejected message 500 characters of each id and of its event are kept", () => {
   for (const length of [500, 501]) {

@@ -7,6 +7,7 @@
 import { randomUUID } from "node:crypto";
 import {
   checkMessage,
+  readSentAt,
   type CheckedMessage,
   type Rejection,
   type RequestFrame,
@@ -298,7 +299,7 @@ function frameOf(facts: RequestFacts, root: JsonObject): RequestFrame {
   return {
     context: object(root["context"]),
     integrations: object(root["integrations"]),
-    sentAt: root["sentAt"],
+    sentAt: batched ? readSentAt(root["sentAt"]) : null,
     library,
     ip,
     // Libraries of browsers and phones have the service fill it.

@@ -255,9 +255,10 @@ function shortened(path: string): string {
 
 /**
  * What becomes of a request with an unknown key: it is stored for the user to adopt the key; its
- * key is too long for a source; or it is a call for settings, which has nothing to store.
+ * key is too long for a source, or has a colon; or it is a call for settings, which has nothing to
+ * store.
  */
-type UnknownKeyFate = "kept" | "too-long" | "settings";
+type UnknownKeyFate = "kept" | "too-long" | "colon" | "settings";
 
 /** With the part of it that fits into a reason phrase. */
 export function unknownKeyProblem(
@@ -268,6 +269,7 @@ export function unknownKeyProblem(
   const sentences: Record<UnknownKeyFate, string> = {
     kept: `No source has the write key ${JSON.stringify(writeKey)}. Create one, or adopt the key in the inspector; Hookyard has stored this request for it.`,
     "too-long": `No source has the write key ${JSON.stringify(writeKey.slice(0, 20))}…, which is too long for one: ${writeKey.length} characters.`,
+    colon: `No source has the write key ${JSON.stringify(writeKey)}, and none can have it: it has a colon, which ends the user name of Basic authorization. Use the part before the colon, or another key.`,
     settings: `No source has the write key ${JSON.stringify(writeKey.slice(0, 200))}. Create a source with this key, or use the key of a source.`,
   };
   return {

@@ -5,7 +5,12 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Destination, Settings, Source } from "../../domain/configuration.ts";
+import {
+  maxWriteKeyLength,
+  type Destination,
+  type Settings,
+  type Source,
+} from "../../domain/configuration.ts";
 import { messageIds, type MessageRowId } from "../../domain/ids.ts";
 import { isProblem, notFound, problem, type Problem } from "../../domain/problem.ts";
 import type { Activity, Origin } from "../clock/activity.ts";
@@ -65,9 +70,6 @@ import type { Refused } from "./refused-requests.ts";
  */
 const parsedPerTurn = maxRequestBytes;
 
-/** No source has a longer key, so its requests are not kept. */
-const maxKeyLength = 200;
-
 type IngestOptions = {
   store: IngestStore & Atomically & WritingTurns & Pick<QueryStore, "messageSource">;
   configuration: {
@@ -94,6 +96,15 @@ type Received = {
 };
 
 type AboutRefused = Pick<Refused, "body" | "writeKey" | "sourceId" | "status">;
+
+/** In a header or in the query. */
+function keyBeside({ headers }: IncomingMessage, query: URLSearchParams): string | null {
+  return keyInHeader(headers.authorization) ?? (query.get("writeKey") || null);
+}
+
+function keyOf(parsed: ReturnType<typeof parseBody>): string | null {
+  return isProblem(parsed) ? (parsed.writeKey ?? null) : keyInBody(parsed.root);
+}
 
 export class Ingest {
   readonly #options: IngestOptions;
@@ -235,10 +246,7 @@ export class Ingest {
     const call = parsePath(path);
     if (call?.call === "settings" || call?.call === "sourceConfig") {
       request.resume();
-      const writeKey =
-        call.call === "settings"
-          ? call.writeKey
-          : (keyInHeader(request.headers.authorization) ?? query.get("writeKey") ?? "");
+      const writeKey = call.call === "settings" ? call.writeKey : (keyBeside(request, query) ?? "");
       if (this.#refusesKey(writeKey)) {
         const { wrong, brief } = unknownKeyProblem(writeKey, "settings");
         return this.#refuse(response, wrong, { writeKey, brief });
@@ -260,7 +268,7 @@ export class Ingest {
     }
     const sent = await readBody(request);
     if (sent === null) return;
-    const key = keyInHeader(request.headers.authorization) ?? (query.get("writeKey") || null);
+    const key = keyBeside(request, query);
     const known = key === null ? undefined : this.#options.configuration.sourceByWriteKey(key);
     const about: AboutRefused = {
       body: isProblem(sent) ? null : sent,
@@ -285,14 +293,22 @@ export class Ingest {
     const turn = isProblem(body) ? null : this.#turnFor(body.length);
     if (turn !== null) await turn;
     const parsed = isProblem(body) ? body : parseBody(body, call.call === "batch");
+    const writeKey = key ?? keyOf(parsed);
+    about.writeKey = writeKey;
+    let source = known;
+    if (key === null && writeKey !== null) {
+      source = this.#options.configuration.sourceByWriteKey(writeKey);
+      about.sourceId = source?.id ?? null;
+      if (source !== undefined && (await this.#meetsFault(source, response, about))) return;
+    }
     if (isProblem(body) || isProblem(parsed)) {
       const refused = isProblem(body) ? body : (parsed as Problem);
-      const source = known && this.#current(known);
-      if (source !== undefined) {
+      const current = source && this.#current(source);
+      if (current !== undefined) {
         const bytes = isProblem(body) ? (isProblem(sent) ? Buffer.alloc(0) : sent) : body;
         await this.#queue.add(
           recordMalformed(
-            this.#requestFacts(source, { request, response, call, query, body: bytes }),
+            this.#requestFacts(current, { request, response, call, query, body: bytes }),
             refused,
           ),
         );
@@ -301,12 +317,7 @@ export class Ingest {
     }
 
     const received: Received = { request, response, call, query, body };
-    if (known !== undefined) return this.#accept(known, received, parsed);
-    const writeKey = key ?? keyInBody(parsed.root);
-    const source =
-      writeKey === null ? undefined : this.#options.configuration.sourceByWriteKey(writeKey);
     if (source === undefined) return this.#unknownKey(writeKey, received);
-    if (await this.#meetsFault(source, response, { ...about, writeKey })) return;
     return this.#accept(source, received, parsed);
   }
 
@@ -320,7 +331,7 @@ export class Ingest {
     const read = pixelBody(query);
     const body = isProblem(read) ? Buffer.alloc(0) : read;
     const parsed = isProblem(read) ? read : parseBody(body, false);
-    const key = query.get("writeKey") ?? (isProblem(parsed) ? null : keyInBody(parsed.root));
+    const key = keyBeside(request, query) ?? keyOf(parsed);
     const known = key === null ? undefined : this.#options.configuration.sourceByWriteKey(key);
     const received: Received = { request, response, call, query, body };
     const about: AboutRefused = { body, writeKey: key, sourceId: known?.id ?? null, status: 200 };
@@ -383,9 +394,10 @@ export class Ingest {
       this.#noteRefused(request, missingKey, about);
       return answer(missingKey);
     }
-    const isKept = writeKey.length <= maxKeyLength;
-    const { wrong, brief } = unknownKeyProblem(writeKey, isKept ? "kept" : "too-long");
-    if (isKept) {
+    const isTooLong = writeKey.length > maxWriteKeyLength;
+    const fate = isTooLong ? "too-long" : writeKey.includes(":") ? "colon" : "kept";
+    const { wrong, brief } = unknownKeyProblem(writeKey, fate);
+    if (fate === "kept") {
       const kept = {
         writeKey,
         receivedAt: clock.now(),

@@ -202,10 +202,17 @@ export const maxBatchMessages = 2500;
  */
 export type ParsedBody = { root: JsonObject; items: Json[]; spans: Span[]; end: number };
 
+/** With the key in it when it is an object. */
+type UnreadBody = Problem & { writeKey?: string | null };
+
+function unread(root: JsonObject, code: string, message: string): UnreadBody {
+  return { ...problem(400, code, message), writeKey: keyInBody(root) };
+}
+
 /** Two bytes open and close a level. */
 const flat: ReturnType<typeof measureJson> = { depth: 0, batch: null, batchEnd: 0 };
 
-export function parseBody(body: Buffer, batched: boolean): ParsedBody | Problem {
+export function parseBody(body: Buffer, batched: boolean): ParsedBody | UnreadBody {
   if (!isUtf8(body)) return problem(400, "invalid_utf8", "The body is not valid UTF-8.");
   let root: Json;
   // A small message is never too deep, and a single call is its own message.
@@ -220,22 +227,22 @@ export function parseBody(body: Buffer, batched: boolean): ParsedBody | Problem 
   if (!isObject(root)) return problem(400, "not_an_object", "The body is JSON, but not an object.");
   const { depth, batch: spans, batchEnd: end } = measured;
   if (depth > maxDepth)
-    return problem(
-      400,
+    return unread(
+      root,
       "too_deep",
       `The body is nested ${depth} levels deep; ${maxDepth} is the limit.`,
     );
   if (!batched) return { root, items: [root], spans: [trimmed(body)], end: body.length };
   const items = root["batch"];
   if (items === undefined)
-    return problem(
-      400,
+    return unread(
+      root,
       "missing_batch",
       "The body has no `batch`. Put the messages into an array with that name.",
     );
   if (items === null) return { root, items: [], spans: [], end };
   if (!Array.isArray(items))
-    return problem(400, "invalid_batch", "`batch` is not an array of messages.");
+    return unread(root, "invalid_batch", "`batch` is not an array of messages.");
   return { root, items, spans: spans as Span[], end };
 }
 

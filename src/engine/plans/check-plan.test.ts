@@ -155,6 +155,41 @@ test("a violation of multipleOf names the number", () => {
   ]);
 });
 
+test("a wrong name of a member is one violation that says which, and only that member is dropped", () => {
+  const plan = (member: JsonObject) =>
+    planOf([["track", "Bought", { properties: { properties: member } }]], {
+      onViolation: "drop-properties",
+    });
+  const below = check(
+    plan({ properties: { o: { propertyNames: { maxLength: 3 } } } }),
+    bought({ o: { long_name: 1, ok: 2 } }),
+  );
+  expect(below).toMatchObject({
+    violations: [
+      {
+        path: "properties.o.long_name",
+        message:
+          'has a wrong name: it must NOT have more than 3 characters, but is the string "long_name"',
+      },
+    ],
+    dropped: [["properties", "o", "long_name"]],
+    message: { members: { properties: { o: { ok: 2 } } } },
+  });
+  const text = { type: "string", pattern: "^[a-z_]+$" };
+  const referred = {
+    definitions: { text },
+    propertyNames: { $ref: "#/properties/properties/definitions/text" },
+  };
+  for (const member of [{ propertyNames: text }, referred] as JsonObject[])
+    expect(violated(plan(member), bought({ Foo: 1, ok: 2 }))).toEqual([
+      'properties.Foo has a wrong name: it must match the pattern ^[a-z_]+$, but is the string "Foo"',
+    ]);
+  const dependent = plan({ dependencies: { a: ["b"] } });
+  expect(violated(dependent, bought({ a: 1 }))).toEqual([
+    "properties.b is required when a is present",
+  ]);
+});
+
 test("of several versions the one that the message names is asked, and else the oldest", () => {
   const plan = planOf([
     ["track", "Bought", wants("third"), 3],
@@ -261,10 +296,7 @@ test("members that the plan does not name are recorded or dropped, those that fi
     );
   const long = "y".repeat(101);
   const properties = { total: 1, x_a: 2, other: 3, [long]: 4 };
-  const names = [
-    "properties.other is not in the plan",
-    `properties.${"y".repeat(100)} is not in the plan`,
-  ];
+  const names = ["properties.other is not in the plan", `properties.${long} is not in the plan`];
   expect(violated(plan("allow"), bought(properties))).toEqual([]);
   expect(violated(plan("record"), bought(properties))).toEqual(names);
   expect(check(plan("record"), bought(properties)).dropped).toEqual([]);
@@ -304,6 +336,43 @@ test("members that the plan does not name are recorded or dropped, those that fi
   const closed = plan("drop", { ...member, additionalProperties: false });
   expect(violated(closed, bought({ other: 1 }))).toEqual(["properties.other is not in the plan"]);
   expect(check(closed, bought({ other: 1 })).dropped).toEqual([["properties", "other"]]);
+  const recording = plan("record", { ...member, additionalProperties: false });
+  const odd = ['["Last Name"]', '["a.b"]', `.${"z".repeat(189)}`];
+  expect(violated(recording, bought({ "Last Name": 1, "a.b": 2, ["z".repeat(300)]: 3 }))).toEqual(
+    odd.map((name) => `properties${name} is not in the plan`),
+  );
+  expect(violated(plan("record"), bought({ "Last Name": 1 }))).toEqual([
+    'properties["Last Name"] is not in the plan',
+  ]);
+});
+
+test("members that the common rule names are planned, and none is unplanned where it may name others", () => {
+  const settings = { unplannedProperties: "drop" } as const;
+  const plan = (common: JsonObject) =>
+    planOf(
+      [
+        ["track", "Bought", { properties: { properties: { properties: { total: {} } } } }],
+        ["identify", null, { properties: { traits: { properties: { plan: {} } } } }],
+        ["common", null, common],
+      ],
+      settings,
+    );
+  const named = { properties: { session: {} }, required: ["session"] };
+  const both = plan({ properties: { properties: named, traits: named } });
+  const order = bought({ total: 1, session: "s", other: 2 });
+  expect(violated(both, order)).toEqual(["properties.other is not in the plan"]);
+  expect(check(both, order).message.members).toEqual({ properties: { total: 1, session: "s" } });
+  const traits = message("identify", null, { traits: { plan: 1, session: "s" } });
+  expect(violated(both, traits)).toEqual([]);
+  // What it says of traits names no property.
+  const other = plan({ properties: { traits: { properties: { session: {} } } } });
+  expect(check(other, order).dropped).toEqual([
+    ["properties", "session"],
+    ["properties", "other"],
+  ]);
+  expect(violated(other, traits)).toEqual([]);
+  const open: JsonObject[] = [{ allOf: [{}] }, { properties: { properties: { anyOf: [{}] } } }];
+  for (const common of open) expect(violated(plan(common), order)).toEqual([]);
 });
 
 test("names that are too many for the plan's patterns are a violation, with those that were checked", () => {

@@ -169,7 +169,7 @@ export type Planned = { names: ReadonlySet<string>; fits: (name: string) => bool
 
 export type CompiledRule = PlanRule & {
   size: SchemaSize;
-  planned: Planned;
+  planned: { properties: Planned; traits: Planned };
   /** Stops at the first violation. */
   first: ValidateFunction;
   /** Finds all of them. */
@@ -194,7 +194,10 @@ export function compileRule(rule: PlanRule): CompiledRule | string {
     return {
       ...rule,
       size,
-      planned: plannedBy(rule.type, schema),
+      planned: {
+        properties: plannedBy("properties", schema),
+        traits: plannedBy("traits", schema),
+      },
       first: compiled,
       all: () =>
         (complete ??= createCompiler(draft, schema, { allErrors: true, verbose: true }).compile(
@@ -257,10 +260,10 @@ const isOpen = (schema: JsonObject): boolean =>
   namesOthers.some((keyword) => keyword in schema) ||
   Object.values(schema["dependencies"] ?? {}).some(isObject);
 
-function plannedBy(type: PlanRule["type"], schema: JsonObject): Planned {
+function plannedBy(name: "properties" | "traits", schema: JsonObject): Planned {
   if (isOpen(schema)) return null;
   const members = isObject(schema["properties"]) ? schema["properties"] : {};
-  const member = members[type === "identify" || type === "group" ? "traits" : "properties"] ?? {};
+  const member = members[name] ?? {};
   if (!isObject(member) || isOpen(member)) return null;
   const { properties, patternProperties } = member;
   const patterns = isObject(patternProperties) ? Object.keys(patternProperties).map(regExp) : [];

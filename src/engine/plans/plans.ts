@@ -6,7 +6,7 @@
 import type { CheckedMessage } from "../../domain/check.ts";
 import type { Source, SourcePlan, PlanDraft } from "../../domain/configuration.ts";
 import { brief, isObject, type Json, type JsonObject } from "../../domain/json.ts";
-import { MemberRemoval } from "../../domain/member-path.ts";
+import { memberPath, MemberRemoval } from "../../domain/member-path.ts";
 import { invalid, type Problem } from "../../domain/problem.ts";
 import {
   defaultPlanSettings,
@@ -304,6 +304,8 @@ const tooLarge: PlanViolation = {
   message: "was not checked completely: it has too many elements for every violation to be found",
 };
 
+const noNames = { names: new Set<string>(), fits: () => false };
+
 type CheckOptions = {
   source: Pick<Source, "name">;
   plan: SourcePlan;
@@ -387,8 +389,9 @@ class Check {
       const message = this.#removal.rest;
       if (validate(message)) return true;
       const before = this.#dropped.length;
-      for (const { violation, remove } of violationsOf(validate, message)) {
-        if (round === 0 || remove !== null) this.#violations.push(violation);
+      for (const { violation, remove } of violationsOf(validate, message, this.#isDropping)) {
+        if (violation !== null && (round === 0 || remove !== null))
+          this.#violations.push(violation);
         if (this.#isDropping && remove !== null) this.#drop(remove);
       }
       if (this.#dropped.length === before) break;
@@ -396,23 +399,29 @@ class Check {
     return false;
   }
 
-  #checkNames({ planned }: CompiledRule): void {
+  /** By the rule and by the common one. */
+  #checkNames(rule: CompiledRule): void {
     const { unplannedProperties } = this.#plan;
-    if (unplannedProperties === "allow" || planned === null) return;
+    const common = this.#rules.common();
+    if (unplannedProperties === "allow" || typeof common === "string") return;
     const { type } = this.#message;
     const member = type === "identify" || type === "group" ? "traits" : "properties";
+    const planned = rule.planned[member];
+    const always = common === null ? noNames : common.planned[member];
+    if (planned === null || always === null) return;
     const members = this.#removal.rest[member];
     if (!isObject(members)) return;
     const known = new Set(this.#violations.map(({ path }) => path));
     const unplanned: string[] = [];
     const isComplete = compiler().checked(() => {
       for (const name of Object.keys(members))
-        if (!planned.names.has(name) && !planned.fits(name)) unplanned.push(name);
+        if (!planned.names.has(name) && !always.names.has(name))
+          if (!planned.fits(name) && !always.fits(name)) unplanned.push(name);
       return true;
     });
     if (isComplete === null) this.#violations.push(tooLong);
     for (const name of unplanned) {
-      const path = `${member}.${name.slice(0, 100)}`;
+      const path = memberPath([member, name]);
       if (!known.has(path)) this.#violations.push({ path, message: "is not in the plan" });
       known.add(path);
       if (unplannedProperties === "drop") this.#drop([member, name]);

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import type { Json, JsonObject } from "../../domain/json.ts";
 import { violationsOf } from "./violations.ts";
 
-const found = (errors: ErrorObject[], of: JsonObject = message) =>
-  violationsOf({ schema: {}, errors }, of);
+const found = (errors: ErrorObject[], of: JsonObject = message, isRemoving = true) =>
+  violationsOf({ schema: {}, errors }, of, isRemoving);
 const message = { properties: { total: "12", items: [] }, traits: {}, context: {} };
 
 const removedFor = (error: Pick<ErrorObject, "keyword" | "instancePath" | "params">) =>
@@ -29,7 +29,7 @@ test("a long sentence ends after 300 characters, and the same one is there once"
     params: { pattern: "x".repeat(400) },
   };
   const once = found([error, error]);
-  expect(once.map(({ violation }) => violation.message.length)).toEqual([300]);
+  expect(once.map(({ violation }) => violation?.message.length)).toEqual([300]);
 });
 
 test.each<[keyword: string, params: object, value: Json | undefined, sentence: string]>([
@@ -91,5 +91,21 @@ test("violations are in the order of the checks, without those of single alterna
     at("/properties/b", "if"),
     at("/properties/c", "minItems"),
   ]);
-  expect(all.map(({ violation }) => violation.path)).toEqual(["properties.a", "properties.c"]);
+  expect(all.map(({ violation }) => violation?.path)).toEqual(["properties.a", "properties.c"]);
+});
+
+test("after twenty violations only members to remove are looked for, and nothing where none is removed", () => {
+  const errors = Array.from({ length: 50 }, (_, n): ErrorObject => {
+    const [keyword, params] =
+      n % 2 === 0
+        ? ["required", { missingProperty: `p${n}` }]
+        : ["additionalProperties", { additionalProperty: `p${n}` }];
+    return { keyword, params, instancePath: "/properties", schemaPath: "#" };
+  });
+  const removing = found(errors);
+  expect(removing.filter(({ violation }) => violation !== null)).toHaveLength(20);
+  expect(removing.slice(20).map(({ remove }) => remove)).toEqual(
+    Array.from({ length: 15 }, (_, n) => ["properties", `p${21 + 2 * n}`]),
+  );
+  expect(found(errors, message, false)).toEqual(removing.slice(0, 20));
 });

@@ -12,7 +12,8 @@ export const maxViolations = 20;
 export const maxText = 300;
 
 type Found = {
-  violation: PlanViolation;
+  /** Null after as many as anybody reads, of what can be removed. */
+  violation: PlanViolation | null;
   /** The member to remove, where that fixes the violation. */
   remove: string[] | null;
 };
@@ -20,28 +21,49 @@ type Found = {
 /** What a check found, with the schemas that the errors are of. */
 type Checked = { schema: AnySchema; errors?: readonly ErrorObject[] | null };
 
-export function violationsOf({ schema, errors: all }: Checked, message: JsonObject): Found[] {
+export function violationsOf(
+  { schema, errors: all }: Checked,
+  message: JsonObject,
+  isRemoving: boolean,
+): Found[] {
   const errors = all ?? [];
   const isOfAlternative = alternativesIn(errors, schema as JsonObject);
   const found: Found[] = [];
   const seen = new Set<string>();
   for (const error of errors) {
+    const isRead = found.length < maxViolations;
+    if (!isRead && (!isRemoving || error.keyword === "required")) continue;
     if (isOfAlternative(error) || error.keyword === "if") continue;
     const at = tokensOf(error.instancePath);
     const params = error.params as Record<string, unknown>;
+    const wrongName = error.propertyName ?? params["propertyName"];
     const name =
-      params["missingProperty"] ?? params["additionalProperty"] ?? params["unevaluatedProperty"];
+      wrongName ??
+      params["missingProperty"] ??
+      params["additionalProperty"] ??
+      params["unevaluatedProperty"];
     const tokens = typeof name === "string" ? [...at, name] : at;
-    const violation = {
-      path: memberPath(tokens),
-      message: sentenceOf(error, memberAt(message, at)).slice(0, maxText),
-    };
-    const key = `${violation.path}\n${violation.message}`;
+    const mends =
+      params["missingProperty"] === undefined &&
+      (tokens[0] === "properties" || tokens[0] === "traits");
+    const remove = mends && tokens.length > 1 ? tokens : null;
+    if (!isRead) {
+      if (remove !== null) found.push({ violation: null, remove });
+      continue;
+    }
+    const path = memberPath(tokens);
+    // What is wrong with the name came before.
+    if (error.keyword === "propertyNames" && seen.has(path)) continue;
+    const sentence =
+      typeof wrongName === "string"
+        ? `has a wrong name: it ${sentenceOf(error, wrongName)}`
+        : sentenceOf(error, memberAt(message, at));
+    const violation = { path, message: sentence.slice(0, maxText) };
+    const key = `${path}\n${violation.message}`;
     if (seen.has(key)) continue;
     seen.add(key);
-    const mends =
-      error.keyword !== "required" && (tokens[0] === "properties" || tokens[0] === "traits");
-    found.push({ violation, remove: mends && tokens.length > 1 ? tokens : null });
+    if (wrongName !== undefined) seen.add(path);
+    found.push({ violation, remove });
   }
   return found;
 }
@@ -82,10 +104,14 @@ function addSchemas(schema: Json, root: JsonObject, to: Set<Json>): void {
 }
 
 function sentenceOf({ keyword, params, message }: ErrorObject, value: Json | undefined): string {
-  const of = params as Record<string, Json | undefined> & { pattern: string; format: string };
+  const of = params as Record<string, Json | undefined> &
+    Record<"pattern" | "format" | "property", string>;
   switch (keyword) {
     case "required":
       return "is required";
+    case "dependencies":
+    case "dependentRequired":
+      return `is required when ${of.property} is present`;
     case "additionalProperties":
     case "unevaluatedProperties":
       return "is not in the plan";

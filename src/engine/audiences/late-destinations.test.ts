@@ -104,6 +104,17 @@ test("a destination that was away is told who left meanwhile, also after a suppr
   await app.audiences.update(id, { destinationIds: [] });
   await again();
   expect(values()).toEqual([["ada", told(true)]]);
+
+  // One that is suppressed over a whole first sync.
+  await app.audiences.update(id, { destinationIds: [] });
+  await stay();
+  app.suppressed.add("ada");
+  await again();
+  await app.audiences.update(id, { destinationIds: [] });
+  app.suppressed.clear();
+  app.sent();
+  await again();
+  expect(values()).toContainEqual(["ada", told(false)]);
 });
 
 test("who left while a destination was away is told it also after another interruption", async () => {

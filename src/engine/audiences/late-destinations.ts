@@ -164,7 +164,7 @@ export class LateDestinations {
       (id) => configuration.destination(id) !== undefined,
     );
     const missed = (id: DestinationId) =>
-      skipped.some((each) => "had" in each && each.destinationId === id);
+      skipped.some((each) => "destinationId" in each && each.destinationId === id);
     const goneAt = formerly.flatMap((id) => {
       const now = missed(id) ? 0 : clock.now();
       const at = row.goneAt?.[id] ?? (gone.includes(id) ? now : null);
@@ -338,7 +338,10 @@ function startingAgain(
     goneAt: { ...goneAt, ...Object.fromEntries(again.map((id) => [id, 0])) },
     firstSyncs: [
       ...firstSyncs.filter(({ destinationId }) => isOther(destinationId)),
-      ...again.map((id) => ({ destinationId: id, after: "", sent: 0 })),
+      ...again.map((id) => {
+        const cancelled = firstSyncs.find((each) => each.destinationId === id)?.cancelled;
+        return { destinationId: id, after: "", sent: 0, ...(cancelled && { cancelled }) };
+      }),
     ],
     skipped: skipped.filter((each) => "email" in each || isOther(each.destinationId)),
   };

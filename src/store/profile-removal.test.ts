@@ -15,7 +15,7 @@ function make({ store }: TestStore, name: string): ProfileId {
 function view({ db, store }: TestStore, profile: ProfileId, times: number) {
   const insert = db.prepare("INSERT INTO profile_events VALUES (?, ?, 'Viewed', 1, '{}')");
   db.transaction(() => {
-    for (let id = 1000; id < 1000 + times; id += 1) insert.run(id, profile);
+    for (let id = 0; id < times; id += 1) insert.run(profile * 100_000 + id, profile);
   })();
   store.touch(profile, { firstAt: 2, lastAt: 2, events: times });
   return db.prepare("SELECT events FROM profiles WHERE id = ?").pluck();
@@ -81,4 +81,15 @@ test("very many events move in parts before a merge, which counts all of them", 
   expect(store.merge(ada, bob)).toEqual({ events: 7000 });
   expect([events.get(ada), events.get(bob)]).toEqual([undefined, 7000]);
   expect(one.db.prepare("SELECT 1 FROM meta WHERE key = 'moving'").get()).toBeUndefined();
+
+  // Two that one message merges.
+  const [cyd, dan] = [make(one, "cyd"), make(one, "dan")];
+  store.mergeEvents(bob, dan);
+  view(one, cyd, 6000);
+  store.mergeEvents(cyd, dan);
+  expect([store.merge(bob, dan), store.merge(cyd, dan)]).toEqual([
+    { events: 7000 },
+    { events: 6000 },
+  ]);
+  expect(events.get(dan)).toBe(13_000);
 });

@@ -97,7 +97,7 @@ export function createProfileRemoval(
   };
 }
 
-/** The events of the profile that is being merged which have moved. */
+/** Of a profile that is being merged, how many events have moved. */
 type Moved = { from: number; into: number; events: number };
 
 function merging(
@@ -123,10 +123,16 @@ function merging(
     "INSERT INTO meta VALUES ('moving', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
   );
   const forgetMoving = db.prepare("DELETE FROM meta WHERE key = 'moving'");
-  /** Another merge may have ended without its message, when its users were deleted. */
-  function movedBefore(from: number, into: number): number {
-    const moved = JSON.parse(moving.get() ?? "null") as Moved | null;
-    return moved?.from === from && moved.into === into ? moved.events : 0;
+  /** Others, because one message may merge two profiles. */
+  function movedOf(from: number, into: number): { events: number; others: Moved[] } {
+    const all = JSON.parse(moving.get() ?? "[]") as Moved[];
+    // Of a merge whose users were deleted before it ended, nothing counts.
+    const moved = all.find((each) => each.from === from && each.into === into);
+    return { events: moved?.events ?? 0, others: all.filter((each) => each.from !== from) };
+  }
+  function keepMoved(all: readonly Moved[]): void {
+    if (all.length === 0) forgetMoving.run();
+    else putMoving.run(JSON.stringify(all));
   }
   const moveAll = [
     `INSERT INTO profile_traits SELECT @into, name, value, at, message_id FROM profile_traits WHERE profile_id = @from
@@ -156,15 +162,16 @@ function merging(
       const { changes: events } = someEvents.run({ from, into });
       countEvents.run(-events, from);
       countEvents.run(events, into);
-      putMoving.run(JSON.stringify({ from, into, events: movedBefore(from, into) + events }));
+      const before = movedOf(from, into);
+      keepMoved([...before.others, { from, into, events: before.events + events }]);
     }),
     merge(from, into) {
-      const before = movedBefore(from, into);
-      forgetMoving.run();
+      const before = movedOf(from, into);
+      keepMoved(before.others);
       const { changes: events } = allEvents.run({ from, into });
       for (const move of moveAll) move.run({ from, into });
       lastSeen.merge(from, into);
-      return { events: before + events };
+      return { events: before.events + events };
     },
   };
 }

@@ -23,7 +23,7 @@ describe("a deletion", () => {
     await view.known.filter({ hasText: "ana" }).filter({ hasText: "1 event" }).waitFor();
     await view.known
       .filter({
-        hasText: "no profile; only destinations that have it from an audience get a delete",
+        hasText: "no profile; only destinations that know this user from an audience get a delete",
       })
       .waitFor();
     await view.ask.click();

@@ -158,7 +158,8 @@ function KnownUser({ userId, send }: { userId: string; send: boolean }) {
       <code className="clip isolate">{userId}</code>
       {answer === undefined ? null : profile === undefined ? (
         <span className="quiet">
-          no profile{send ? "; only destinations that know this user from an audience get a delete" : ""}
+          no profile
+          {send ? "; only destinations that know this user from an audience get a delete" : ""}
         </span>
       ) : (
         <a className="link muted" href={hrefTo("profiles", profile.id)}>

@@ -2,6 +2,7 @@
 
 import { createHmac } from "node:crypto";
 import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import {
@@ -146,6 +147,31 @@ test("a limit of messages a second is no fault of connections", async () => {
     "many-connections": { verdict: "warn", detail: expect.stringContaining("a limit of messages") },
   });
 });
+
+test.for([
+  ["0", 0],
+  ["1", 0],
+  ["30", 20],
+] as const)(
+  "a limit of connections is a fault of them, also with Retry-After: %s",
+  async ([asked, workMs]) => {
+    const open = new Set<Socket>();
+    const { url } = await receiver({
+      async onMessage(message, response, done) {
+        const { socket } = response.req;
+        if (!open.has(socket)) socket.once("close", () => open.delete(socket));
+        open.add(socket);
+        const isTooMuch = open.size > 50;
+        await wait(workMs);
+        if (isTooMuch) response.writeHead(503, { "Retry-After": asked }).end();
+        else accept(message, response, done);
+      },
+    });
+    expect(await verdicts(url, { only: ["many-connections"] })).toMatchObject({
+      "many-connections": { verdict: "fail", detail: expect.stringContaining("up to 64") },
+    });
+  },
+);
 
 /** Shows its users; a worker applies every 400 ms what came. */
 function profiles(applies: (message: Message, users: Message[]) => void): {

@@ -109,9 +109,9 @@ async function mustAllBeAccepted(
   const nth = sent.indexOf(failed) + 1;
   const brief = `${briefOf(failed)}, request ${nth}`;
   const what = `The receiver ${did(failed)} to request ${nth} of ${howMany(probe)} ${where}.`;
-  return isLimited(failed)
-    ? limited(brief, what, "messages")
-    : fail(brief, `${what} All of them were valid.`);
+  if (!isLimited(failed)) return fail(brief, `${what} All of them were valid.`);
+  const others = await inSequence(probe, connection === "kept" ? "close" : "kept", 0);
+  return limited(brief, what, others.some(isLimited) ? "messages" : "unknown");
 }
 
 /** Null when it still reads rightly what comes on the connection after a request that it refuses. */

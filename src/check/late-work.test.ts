@@ -173,6 +173,24 @@ test.for([
   },
 );
 
+test.for([
+  ["kept connections only", "cannot tell"],
+  ["all connections", "no fault of the connections"],
+] as const)("a limit on %s: keep-alive says %s", async ([on, sentence]) => {
+  let count = 0;
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      count += 1;
+      const isLimited = on === "all connections" || response.req.headers.connection !== "close";
+      if (isLimited && count > 3) response.writeHead(429, { "Retry-After": "6" }).end();
+      else accept(message, response, done);
+    },
+  });
+  expect(await verdicts(url, { only: ["keep-alive"] })).toMatchObject({
+    "keep-alive": { verdict: "warn", detail: expect.stringContaining(sentence) },
+  });
+});
+
 /** Shows its users; a worker applies every 400 ms what came. */
 function profiles(applies: (message: Message, users: Message[]) => void): {
   onMessage: Answer;

@@ -51,7 +51,7 @@ function limited(brief: string, what: string, limit: "messages" | "unknown"): Ou
   const why =
     limit === "messages"
       ? "so this is a limit of messages and no fault of the connections"
-      : "and the check cannot tell whether this is a limit of messages or of connections";
+      : "and the check did not find out whether this is a limit of messages or of connections";
   return warn(
     brief,
     `${what} It asks its sender to wait, with Retry-After, ${why}. Not every sender waits, and a message that is not sent again is lost. Store the message, answer, and do the work afterwards.`,

@@ -174,7 +174,7 @@ test.for([
 );
 
 test.for([
-  ["kept connections only", "cannot tell"],
+  ["kept connections only", "did not find out"],
   ["all connections", "no fault of the connections"],
 ] as const)("a limit on %s: keep-alive says %s", async ([on, sentence]) => {
   let count = 0;

@@ -44,10 +44,17 @@ async function sendPatiently(
   return last;
 }
 
-function limited(brief: string, what: string): Outcome {
+/** What a refusal with `Retry-After` is a limit of. */
+type Limit = "messages" | "connections" | "unknown";
+
+function limited(brief: string, what: string, limit: "messages" | "unknown"): Outcome {
+  const why =
+    limit === "messages"
+      ? "so this is a limit of messages and no fault of the connections"
+      : "and the check did not find out whether this is a limit of messages or of connections";
   return warn(
     brief,
-    `${what} It asks its sender to wait, with Retry-After, so this is a limit of messages and no fault of the connections. Not every sender waits, and a message that is not sent again is lost. Store the message, answer, and do the work afterwards.`,
+    `${what} It asks its sender to wait, with Retry-After, ${why}. Not every sender waits, and a message that is not sent again is lost. Store the message, answer, and do the work afterwards.`,
   );
 }
 
@@ -102,7 +109,9 @@ async function mustAllBeAccepted(
   const nth = sent.indexOf(failed) + 1;
   const brief = `${briefOf(failed)}, request ${nth}`;
   const what = `The receiver ${did(failed)} to request ${nth} of ${howMany(probe)} ${where}.`;
-  return isLimited(failed) ? limited(brief, what) : fail(brief, `${what} All of them were valid.`);
+  if (!isLimited(failed)) return fail(brief, `${what} All of them were valid.`);
+  const others = await inSequence(probe, connection === "kept" ? "close" : "kept", 0);
+  return limited(brief, what, others.some(isLimited) ? "messages" : "unknown");
 }
 
 /** Null when it still reads rightly what comes on the connection after a request that it refuses. */
@@ -190,11 +199,8 @@ const newMessages = (probe: Probe, count: number): string[] =>
   Array.from({ length: count }, () => probe.message(probe.token()));
 const refusedOf = (sent: readonly Recorded[]): Recorded[] => sent.filter((one) => !isAccepted(one));
 
-async function waitAsAsked(refused: readonly Recorded[]): Promise<number> {
-  const waitMs = Math.max(...refused.map(waitMsOf));
-  await pause(waitMs);
-  return waitMs;
-}
+const waitAsAsked = (refused: readonly Recorded[]): Promise<void> =>
+  pause(Math.max(...refused.map(waitMsOf)));
 
 async function checkManyConnections(probe: Probe): Promise<Outcome> {
   // The same message on every connection: what counts here is that each gets its answer.
@@ -209,21 +215,35 @@ async function checkManyConnections(probe: Probe): Promise<Outcome> {
   if (first === undefined) return pass(`${connectionsAtOnce} of ${connectionsAtOnce}`);
   const what = `With ${connectionsAtOnce} connections at once, ${refused.length} requests failed: the receiver ${did(first)}.`;
   const brief = `${refused.length} of ${connectionsAtOnce} failed`;
-  if (refused.every(isLimited) && !(await acceptsOnFewer(probe, refused)))
-    return limited(brief, what);
+  const limit = refused.every(isLimited) ? await limitOf(probe, refused) : "connections";
+  if (limit !== "connections") return limited(brief, what, limit);
   return fail(
     brief,
     `${what} A sender keeps up to 64 connections to a webhook, and there may be several senders.`,
   );
 }
 
-/** As many messages within the time that it asks for, on a tenth of the connections. */
-async function acceptsOnFewer(probe: Probe, refused: readonly Recorded[]): Promise<boolean> {
-  const waitMs = await waitAsAsked(refused);
+/**
+ * A limit of messages shows on half as many connections as it accepted, too. One of connections does
+ * not: there it accepts more than twice as many messages, so that they are too many for a limit of
+ * messages also where it begins to count again meanwhile.
+ */
+async function limitOf(probe: Probe, refused: readonly Recorded[]): Promise<Limit> {
+  const accepted = connectionsAtOnce - refused.length;
+  const atOnce = Math.max(1, Math.floor(accepted / 2));
+  const asked = Math.max(...refused.map((one) => askedToWaitMs(one) ?? 0));
+  // The header has whole seconds.
+  const withinMs = Math.min(5_000, Math.max(1_000, asked));
+  await waitAsAsked(refused);
   const began = monotonic();
-  for (let left = connectionsAtOnce; left > 0; left -= 10)
-    if (refusedOf(await probe.sendTogether(newMessages(probe, 10))).length > 0) return false;
-  return monotonic() - began <= waitMs;
+  let left = Math.max(connectionsAtOnce, 2 * accepted + 1);
+  for (; left > 0 && monotonic() - began <= withinMs; left -= atOnce) {
+    const sent = await probe.sendTogether(newMessages(probe, Math.min(left, atOnce)));
+    const still = refusedOf(sent);
+    if (still.length > 0) return still.every(isLimited) ? "messages" : "unknown";
+  }
+  const isInTime = left <= 0 && monotonic() - began <= withinMs;
+  return accepted > 0 && isInTime ? "connections" : "unknown";
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import { createHmac } from "node:crypto";
 import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import {
@@ -144,6 +145,49 @@ test("a limit of messages a second is no fault of connections", async () => {
     "connection-per-request": { verdict: "pass" },
     "slow-request": { verdict: "pass" },
     "many-connections": { verdict: "warn", detail: expect.stringContaining("a limit of messages") },
+  });
+});
+
+test.for([
+  ["0", 0],
+  ["1", 0],
+  ["30", 20],
+] as const)(
+  "a limit of connections is a fault of them, also with Retry-After: %s",
+  async ([asked, workMs]) => {
+    const open = new Set<Socket>();
+    const { url } = await receiver({
+      async onMessage(message, response, done) {
+        const { socket } = response.req;
+        if (!open.has(socket)) socket.once("close", () => open.delete(socket));
+        open.add(socket);
+        const isTooMuch = open.size > 50;
+        await wait(workMs);
+        if (isTooMuch) response.writeHead(503, { "Retry-After": asked }).end();
+        else accept(message, response, done);
+      },
+    });
+    expect(await verdicts(url, { only: ["many-connections"] })).toMatchObject({
+      "many-connections": { verdict: "fail", detail: expect.stringContaining("up to 64") },
+    });
+  },
+);
+
+test.for([
+  ["kept connections only", "did not find out"],
+  ["all connections", "no fault of the connections"],
+] as const)("a limit on %s: keep-alive says %s", async ([on, sentence]) => {
+  let count = 0;
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      count += 1;
+      const isLimited = on === "all connections" || response.req.headers.connection !== "close";
+      if (isLimited && count > 3) response.writeHead(429, { "Retry-After": "6" }).end();
+      else accept(message, response, done);
+    },
+  });
+  expect(await verdicts(url, { only: ["keep-alive"] })).toMatchObject({
+    "keep-alive": { verdict: "warn", detail: expect.stringContaining(sentence) },
   });
 });
 

@@ -2,7 +2,13 @@ import { afterAll, expect, test, vi } from "vitest";
 import type { StoryAnswer } from "../../contract/stories.ts";
 import { useToast } from "../kit/copy.tsx";
 import { CallError, noConnection } from "../transport/call-error.ts";
-import { call, pipelineFor, setTransport, type Transport } from "../transport/transport.ts";
+import {
+  call,
+  pipelineFor,
+  setTransport,
+  type Transport,
+  whenAnswered,
+} from "../transport/transport.ts";
 
 const kept = new Map<string, string>();
 vi.stubGlobal(
@@ -15,6 +21,7 @@ vi.stubGlobal(
     requestAnimationFrame: () => 0,
     sessionStorage: {
       getItem: (name: string) => kept.get(name) ?? null,
+      setItem: (name: string, text: string) => void kept.set(name, text),
       removeItem: (name: string) => void kept.delete(name),
     },
   }),
@@ -141,4 +148,25 @@ test.each([
   setTransport({ call: () => Promise.reject(refusal), watch: () => () => undefined });
   await useStory.getState().resume();
   expect(kept.size).toBe(left);
+});
+
+test.each([
+  ["is kept, as while the page is reloaded again", noConnection(), 1, null],
+  ["ends and says why", refused, 0, refused.message],
+])("a story that goes on but whose secrets cannot be read %s", async (_, refusal, left, said) => {
+  useToast.getState().hide();
+  kept.set("hookyard.story", JSON.stringify({ id: "story_1", from: {}, wasPresenting: false }));
+  const calls = answering({
+    "stories.get": () => storyOf("story_1"),
+    "sources.list": () => Promise.reject(refusal),
+    "unknownKeys.list": () => Promise.reject(refusal),
+    "stories.close": () => ({}),
+  });
+  await useStory.getState().resume();
+  await whenAnswered();
+  expect(kept.size).toBe(left);
+  expect(calls.includes("stories.close")).toBe(left === 0);
+  expect(useToast.getState().text).toBe(said);
+  expect(useStory.getState().story).toBeNull();
+  expect(pipelineFor("events")).toBeNull();
 });

@@ -121,11 +121,13 @@ export const useStory = create<StoryStore>()((set, get) => {
     }
   }
 
+  const forget = (): void => void writeKept(key, null, "sessionStorage");
+
+  /** Shows the page's own pipeline again, and rejects, when the secrets cannot be read. */
   async function enter(story: StoryAnswer, { from, wasPresenting }: Omit<Kept, "id">) {
     const drafts = setDraftsAside();
     comeBack = () => {
       comeBack = () => undefined;
-      writeKept(key, null, "sessionStorage");
       showPipeline(null);
       useToast.getState().hide();
       drafts();
@@ -141,7 +143,6 @@ export const useStory = create<StoryStore>()((set, get) => {
       await usePresenter.getState().set(true);
     } catch (error) {
       comeBack();
-      end(story);
       throw error;
     }
     set({ isPlaying: false, speed: 1 });
@@ -151,11 +152,12 @@ export const useStory = create<StoryStore>()((set, get) => {
   function leave(): void {
     rest();
     set({ story: null, isPlaying: false });
+    forget();
     comeBack();
     release();
   }
 
-  const end = ({ id }: StoryAnswer): void =>
+  const end = ({ id }: Pick<StoryAnswer, "id">): void =>
     void whenAnswered()
       .then(() => call("stories.close", { id }))
       .catch(() => undefined);
@@ -177,7 +179,11 @@ export const useStory = create<StoryStore>()((set, get) => {
       try {
         const story = await call("stories.open", what);
         if (opening !== openings) return end(story);
-        await enter(story, { from: { view, path, query }, wasPresenting });
+        await enter(story, { from: { view, path, query }, wasPresenting }).catch((error) => {
+          forget();
+          end(story);
+          throw error;
+        });
       } catch (error) {
         if (opening === openings) throw error;
       } finally {
@@ -194,8 +200,14 @@ export const useStory = create<StoryStore>()((set, get) => {
       try {
         await enter(await call("stories.get", { id: kept.id }), kept);
       } catch (error) {
-        // It has ended, or Hookyard was started again. A reload may have ended the request.
-        if (!isNoConnection(errorOf(error))) writeKept(key, null, "sessionStorage");
+        const refusal = errorOf(error);
+        // A reload may have ended the requests: the next page goes on with the story.
+        if (isNoConnection(refusal)) return;
+        forget();
+        // It has ended, or Hookyard was started again.
+        if (refusal instanceof CallError && refusal.status === 404) return;
+        end(kept);
+        useToast.getState().showError(refusal.message);
       }
     },
     go: (to) => void move(to, false),

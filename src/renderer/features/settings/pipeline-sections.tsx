@@ -14,24 +14,24 @@ import { call } from "../../transport/transport.ts";
 type Settings = AnswerOf<"settings.get">;
 type Update = (changes: InputOf<"settings.update">) => Promise<unknown>;
 
-const update: Update = (changes) =>
-  saveAtOnce<typeof changes>(call("settings.get", {}), changes, (next) =>
-    call("settings.update", next),
-  );
-
 /**
- * The settings, and a way to change one from a control that has no place for a sentence of its own.
+ * The settings, and two ways to change one: `set` is for a control that has no place for a sentence
+ * of its own. What is shown can be put back: a page that goes has no time to ask what is saved.
  */
 function useSettings(): {
   settings: Settings | undefined;
   problem: Error | null;
+  update: Update;
   set: (changes: InputOf<"settings.update">) => Promise<boolean>;
 } {
   const { answer, error } = useLive("settings.get", {});
   const { problem, attempt } = useAction();
+  const update: Update = (changes) =>
+    saveAtOnce<typeof changes>(answer ?? {}, changes, (next) => call("settings.update", next));
   return {
     settings: answer,
     problem: problem ?? (answer === undefined ? error : null),
+    update,
     set: (changes) => attempt(() => update(changes)),
   };
 }
@@ -40,7 +40,7 @@ const wholeNumber = (what: string) => (text: string) =>
   /^-?\d+$/.test(text.trim()) ? null : `${what} is a whole number.`;
 
 export function DeliverySection() {
-  const { settings, problem, set } = useSettings();
+  const { settings, problem, update, set } = useSettings();
   if (settings === undefined) return <ProblemText error={problem} />;
   return (
     <>
@@ -111,7 +111,7 @@ export function IngestSection() {
 }
 
 export function StoreSection() {
-  const { settings, problem, set } = useSettings();
+  const { settings, problem, update, set } = useSettings();
   const stats = useLive("stats.get", {}).answer;
   if (settings === undefined) return null;
   return (

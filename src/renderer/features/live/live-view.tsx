@@ -82,9 +82,8 @@ export function LiveView() {
         },
   );
   useListCommands(input, rows);
-  const selectedRow = place === null ? undefined : rows?.rowAt(place);
-  const selectedName = selectedRow?.event ?? selectedRow?.type ?? "";
-  useSelectedCommands(openId === undefined ? current : null, selectedName, open);
+  const row = place === null ? undefined : rows?.rowAt(place);
+  useSelectedCommands(openId === undefined ? current : null, row?.event ?? row?.type ?? "", open);
 
   const isFirstRun = messages?.total === 0 && isEmpty(filter) && openId === undefined;
   useFirstMessage({ isFirstRun, isThere: (messages?.total ?? 0) > 0, attempt });

@@ -112,7 +112,7 @@ test("what a destination missed is sent after a suppression, and after a disconn
   expect(row(app)).toMatchObject({ reached: [off], skipped: [] });
 });
 
-test("what a destination missed is compared when it is sent, and a user whom it knows is deleted there", async () => {
+test("what a destination missed is compared when it is sent, and a user that it has is deleted there", async () => {
   const { app, id, off, values, leave } = await startHour(["ada", "bob"]);
   const other = connect(app, "Other");
   await app.audiences.update(id, { destinationIds: [off, other] });

@@ -468,7 +468,10 @@ export type QueryStore = {
     limit: number,
     after: DuePlace | null,
   ): Page<DeliverySummary, DuePlace>;
-  /** With at most so many attempts; as many as an answer shows where it is left out. */
+  /**
+   * With at most so many attempts and the changes of state that go with as many; what an answer shows
+   * where it is left out.
+   */
   deliveryDetails(id: DeliveryId, attempts?: number): DeliveryDetails | null;
   attempt(delivery: DeliveryId, id: AttemptId): RecordedAttemptDetails | null;
   /** How many deliveries each destination has in each state. */

@@ -24,8 +24,8 @@ import type { Db } from "./transactions.ts";
 
 /** More of one message, or of one delivery, no answer shows. */
 const maxAttempts = 1000;
-/** Each manual retry adds some. */
-const maxTransitions = 2000;
+/** Each round has two, and each manual retry adds some. */
+const transitionsOf = (attempts: number): number => 2 * attempts;
 
 /** Of bodies that came back, twice what an answer has room for: the newest. */
 const maxBodyBytes = 2_000_000;
@@ -78,7 +78,7 @@ type TransitionRow = {
 };
 
 type DeliveryReader = {
-  /** With at most so many attempts. */
+  /** With at most so many attempts, and the changes of state that go with as many. */
   delivery(id: DeliveryId, attempts?: number): DeliveryDetails | null;
   ofMessage(id: MessageRowId): DeliveryDetails[];
   attempt(delivery: DeliveryId, id: AttemptId): RecordedAttemptDetails | null;
@@ -104,7 +104,6 @@ export function createDeliveryReader(db: Db, mapped: MappedRequests): DeliveryRe
 
   function details(rows: readonly DeliveryRow[], most = maxAttempts): DeliveryDetails[] {
     const each = Math.ceil(most / Math.max(1, rows.length));
-    const changesEach = Math.ceil(maxTransitions / Math.max(1, rows.length));
     const made = rows.map(({ id }) => newest.all(id, each).reverse());
     const withBody = new Set<number>();
     let bytes = 0;
@@ -115,7 +114,7 @@ export function createDeliveryReader(db: Db, mapped: MappedRequests): DeliveryRe
     return rows.map((row, place) => ({
       ...deliverySummary(row, mapped),
       ...requestOf(row),
-      transitions: transitions.all(row.id, changesEach).reverse().map(transitionOf),
+      transitions: transitions.all(row.id, transitionsOf(each)).reverse().map(transitionOf),
       attempts: (made[place] ?? []).map((attempt) =>
         withBody.has(attempt.id) || attempt.body_size === 0 || attempt.body_size === null
           ? attemptOf(attempt, body.get(attempt.id) ?? null)

@@ -32,6 +32,9 @@ describe("filters of a destination", () => {
     await filters.members("Filter 2").waitFor();
     await filters.enable("Filter 2").press("Space");
     await page.getByText("1 would be dropped and 1 changed").waitFor();
+    await filters.condition("Filter 2").fill("propertis.total = null");
+    await filters.condition("Filter 2").press("Enter");
+    await page.getByText('Check this: Messages usually have no member "propertis"').waitFor();
     const changed = filters.previewed.getByRole("button", { name: /changed.*u_1/ });
     await changed.focus();
     await page.keyboard.press("Enter");

@@ -173,13 +173,16 @@ function FilterFields({ filter, onSave, onRemove }: FieldsProps) {
           placeholder="properties.email, context.ip"
           text={(filter.properties ?? []).join(", ")}
           onCommit={(text) =>
-            set({ properties: text.split(/[,\n]/).flatMap((path) => path.trim() || []) })
+            set({ properties: (text.match(listedPath) ?? []).flatMap((path) => path.trim() || []) })
           }
         />
       )}
     </li>
   );
 }
+
+/** A quoted name may have a comma: `properties["a, b"]`. */
+const listedPath = /(?:"(?:[^"\\]|\\.)*"|[^,\n])+/g;
 
 /** Of the saved condition. */
 function warningsOf(text: string): string | undefined {

@@ -61,8 +61,9 @@ describe("the trace of a message", () => {
       { name: "Two", reason: "payload_error", detail: "The URL is missing." },
       { name: "Three", reason: "trigger_not_met", detail: "…" },
     ];
-    const decided = (routed: boolean, reason: string) =>
+    const decided = (routed: boolean, reason: string, deliveries = [aDelivery({})]) =>
       aMessage({
+        deliveries,
         decisions: [
           {
             ...{ destinationId: "dst_000000001", routed, reason, detail: "…", warnings: [] },
@@ -74,7 +75,9 @@ describe("the trace of a message", () => {
     expect(shown(decided(true, "routed"))[2]).toEqual([
       ...["routed", "decision", "Billing", "routed", text],
     ]);
-    expect(shown(decided(false, "payload_error"))[2]?.[4]).toBe("");
+    // Another destination got the message.
+    expect(shown(decided(false, "payload_error"))[2]?.[4]).toBe(text);
+    expect(shown(decided(false, "payload_error", []))[2]?.[4]).toBe("");
   });
 
   test("ends where the message was rejected", () => {

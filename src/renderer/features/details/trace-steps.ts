@@ -85,9 +85,9 @@ export function traceSteps({ message, names, library, filled }: TraceFacts): Tra
           ...(filtered === undefined
             ? []
             : [`filtered by ${filtered.filters.map(({ name }) => name).join(", ")}`]),
-          // Where none is, the decision's reason is theirs.
-          ...(routed ? mappings : [])
-            .filter((mapping) => mapping.reason !== "routed")
+          // Without any delivery, the details of all decisions stand below.
+          ...(deliveries.length > 0 ? mappings : [])
+            .filter((mapping) => mapping.reason !== reason || reason === "payload_error")
             .map(
               (mapping) =>
                 `${mapping.name}: ${mapping.reason}${mapping.reason === "payload_error" ? ` (${mapping.detail})` : ""}`,

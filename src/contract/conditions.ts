@@ -18,6 +18,12 @@ export const conditionCalls = [
     body: z.strictObject({
       condition: z.string().max(maxConditionLength),
       event: anyMembers.optional(),
+      of: z
+        .enum(["trigger", "filter"])
+        .optional()
+        .describe(
+          "What the condition is of: a trigger when left out. The language of filters has more.",
+        ),
     }),
     answer: z.object({
       error: remark.nullable().describe("Nothing matches a condition that cannot be read."),

@@ -32,7 +32,7 @@ export const destinationFilter = z
       .max(10_000)
       .default("")
       .describe(
-        'A condition such as `type = "track" and event = "Order Completed"`; empty: all messages.',
+        "A condition in the hosted service's filter query language, such as `type = 'track' and match(event, 'Order *')`; empty: all messages.",
       ),
     action: z
       .enum(filterActions)

@@ -1,5 +1,6 @@
 /**
- * The condition language of the hosted service, for triggers and filters:
+ * The condition language of triggers at the hosted service; filters have a larger one
+ * (`filter-condition.ts`):
  *
  *   type = "track" and (event = "Order Completed" or properties.total >= 100)
  *
@@ -10,7 +11,7 @@
  */
 
 /** A sentence for a person, and the offset in the text that it is about. */
-type ConditionRemark = { readonly message: string; readonly at: number };
+export type ConditionRemark = { readonly message: string; readonly at: number };
 
 export type Condition = {
   readonly joinedBy: "and" | "or";
@@ -43,13 +44,13 @@ const members: Readonly<Record<string, Member | undefined>> = {
   context: "context",
 };
 
-type Token = {
+export type Token = {
   kind: "name" | "operator" | "joint" | "text" | "number" | "null" | "(" | ")" | "." | "," | "end";
   value: string;
   at: number;
 };
 
-class ConditionFault extends Error {
+export class ConditionFault extends Error {
   readonly at: number;
   constructor(message: string, at: number) {
     super(message);
@@ -81,7 +82,7 @@ const isOfName = (char: string): boolean => /^[a-z0-9_\\-]$/i.test(char);
 /** The end of the text, whose character is "", too. */
 const endsWord = (char: string): boolean => /^[ \t\n,\])]?$/.test(char);
 
-function tokensOf(text: string): Token[] {
+export function tokensOf(text: string): Token[] {
   const tokens: Token[] = [];
   let at = 0;
 
@@ -124,7 +125,7 @@ function tokensOf(text: string): Token[] {
     if (char === "!") {
       if (accept("=")) return { kind: "operator", value: "!=", at: start };
       throw new ConditionFault(
-        '"!" stands before contains or match, or is "!=" and a space.',
+        '"!" stands directly before a name or a parenthesis, or is "!=" and a space.',
         start,
       );
     }

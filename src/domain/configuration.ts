@@ -137,7 +137,7 @@ export const sampleBys = ["user", "random"] as const;
 export type DestinationFilter = {
   name: string;
   enabled: boolean;
-  /** A condition; empty for all messages. */
+  /** In the language of `filter-condition.ts`; empty for all messages. */
   if: string;
   action: (typeof filterActions)[number];
   /** `sample`: the share that goes on, 0 to 1. */

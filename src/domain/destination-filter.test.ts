@@ -113,3 +113,22 @@ test("names below an array count for each element beside the paths of one elemen
     items: [{ sku: "a", price: 1 }, { price: 2 }, "c"],
   });
 });
+
+test("a filter whose condition cannot be read keeps every message back", () => {
+  const event = { type: "track", properties: bought };
+  const draw = { seed: 1, messageId: "m", user: "u" };
+  const mask = filter({
+    if: "type = ",
+    action: "drop-properties",
+    properties: ["properties.total"],
+  });
+  expect(applyFilters([mask], event, draw)).toMatchObject({
+    event: null,
+    applied: [{ name: "A" }],
+    isUnread: true,
+  });
+  expect(applyFilters([{ ...mask, enabled: false }], event, draw).event).toBe(event);
+  expect(wrongFilter([mask])).toBe(
+    'The filter "A": A name or a value must stand here, not the end. (character 8)',
+  );
+});

@@ -3,7 +3,7 @@
  * order to a message that routing sends there; conditions see the message as it came.
  */
 
-import { matchesCondition, parseCondition } from "./condition.ts";
+import { parseFilterCondition, type FilterCondition } from "./filter-condition.ts";
 import { isObject, type Json, type JsonObject } from "./json.ts";
 import { memberAt, memberPath, MemberRemoval, parseMemberPath } from "./member-path.ts";
 import { drawUnit } from "./random.ts";
@@ -18,6 +18,8 @@ type Filtered = {
   applied: AppliedFilter[];
   /** What they removed. */
   removed: string[];
+  /** The last one of `applied` has a condition that cannot be read, from before it was checked. */
+  isUnread?: true;
 };
 
 const maxFilters = 50;
@@ -35,8 +37,9 @@ export function wrongFilter(filters: readonly DestinationFilter[]): string | nul
     if (names.has(name)) return `${of} appears twice.`;
     names.add(name);
     if (condition.trim() !== "") {
-      const parsed = parseCondition(condition);
-      if (parsed.condition === null) return `${of}: ${parsed.error.message}`;
+      const parsed = parseFilterCondition(condition);
+      if (parsed.condition === null)
+        return `${of}: ${parsed.error.message} (character ${parsed.error.at + 1})`;
     }
     if (
       action === "sample" ? !(share !== undefined && share >= 0 && share <= 1) : share !== undefined
@@ -64,17 +67,24 @@ export function wrongFilter(filters: readonly DestinationFilter[]): string | nul
 
 type Draw = { seed: number; messageId: string; user: string };
 
+/** Conditions see `seen`: the message as it came, with what the pipeline made of it. */
 export function applyFilters(
   filters: readonly DestinationFilter[],
   event: JsonObject,
   draw: Draw,
+  seen: () => JsonObject = () => event,
 ): Filtered {
   const applied: AppliedFilter[] = [];
   const removed: string[] = [];
   const removal = new MemberRemoval(event);
   for (const filter of filters) {
-    if (!filter.enabled || !isMet(filter.if, event)) continue;
+    if (!filter.enabled) continue;
     const { name, action } = filter;
+    const condition = conditionOf(filter.if);
+    // As at the hosted service: a filter may hold back what the destination must not get.
+    if (condition === null)
+      return { event: null, applied: [...applied, { name, action }], removed, isUnread: true };
+    if (condition !== "all" && !condition(seen())) continue;
     if (action === "drop" || (action === "sample" && !isDrawn(filter, draw)))
       return { event: null, applied: [...applied, { name, action }], removed };
     if (action === "sample") continue;
@@ -181,19 +191,17 @@ function hashOf(text: string): number {
   return hash >>> 0;
 }
 
-type Parsed = ReturnType<typeof parseCondition>["condition"];
-
-/** Conditions in use, each read once. */
-const conditions = new Map<string, Parsed>();
+/** Conditions in use, each read once; null for one that cannot be read. */
+const conditions = new Map<string, FilterCondition | null>();
 const maxConditions = 1000;
 
-function isMet(text: string, event: JsonObject): boolean {
-  if (text.trim() === "") return true;
+function conditionOf(text: string): FilterCondition | "all" | null {
+  if (text.trim() === "") return "all";
   let condition = conditions.get(text);
   if (condition === undefined) {
-    ({ condition } = parseCondition(text));
+    ({ condition } = parseFilterCondition(text));
     if (conditions.size >= maxConditions) conditions.clear();
     conditions.set(text, condition);
   }
-  return condition !== null && matchesCondition(condition, event);
+  return condition;
 }

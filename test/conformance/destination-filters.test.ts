@@ -54,6 +54,17 @@ describe("a filter", () => {
     expect((await warehouse.received()).map(({ event }) => event)).toEqual(["Cart Viewed"]);
   });
 
+  test("reads the hosted service's query language", async () => {
+    const condition = "type = 'track' and ( event = 'Click' or match( event, 'Order *' ) )";
+    const { outcome, call } = await withFilters([{ name: "Ours", if: condition, action: "drop" }]);
+    expect(await outcome(order)).toMatchObject({ reason: "filter_dropped" });
+    expect(await outcome({ ...order, event: "Cart Viewed" })).toMatchObject({ reason: null });
+    const check = (of: "filter" | "trigger") =>
+      call("conditions.check", { of, condition, event: order });
+    expect(await check("filter")).toEqual({ error: null, warnings: [], matches: true });
+    expect(await check("trigger")).toMatchObject({ matches: false });
+  });
+
   test.each<[string, Filter, object, object]>([
     [
       "removes members",

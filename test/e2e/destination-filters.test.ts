@@ -32,6 +32,14 @@ describe("filters of a destination", () => {
     await filters.members("Filter 2").waitFor();
     await filters.enable("Filter 2").press("Space");
     await page.getByText("1 would be dropped and 1 changed").waitFor();
+    const properties = ['properties["a, b"]', "properties.email"];
+    await filters.members("Filter 2").fill(properties.join(", "));
+    await filters.members("Filter 2").press("Enter");
+    await filters.condition("Filter 2").fill("propertis.total = null");
+    await filters.condition("Filter 2").press("Enter");
+    await page.getByText('Check this: Messages usually have no member "propertis"').waitFor();
+    const { items } = await inspector.call("destinations.list", {});
+    expect(items[0]?.filters[1]).toMatchObject({ properties });
     const changed = filters.previewed.getByRole("button", { name: /changed.*u_1/ });
     await changed.focus();
     await page.keyboard.press("Enter");

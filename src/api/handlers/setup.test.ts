@@ -19,6 +19,9 @@ test("reads a condition, and matches it against an event", () => {
     warnings: [],
     matches: false,
   });
+  const members = { condition: "messageId = 'm'", event: { messageId: "m" } };
+  expect(check({ ...members, of: "filter" })).toEqual({ error: null, warnings: [], matches: true });
+  expect(check({ ...members, of: "trigger" })).toMatchObject({ error: { at: 0 }, matches: false });
 });
 
 test("the plan of a source has its rules with their schemas; one without a plan, and none, say so", () => {

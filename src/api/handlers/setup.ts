@@ -4,6 +4,8 @@
  */
 
 import { matchesCondition, parseCondition } from "../../domain/condition.ts";
+import { parseFilterCondition } from "../../domain/filter-condition.ts";
+import type { JsonObject } from "../../domain/json.ts";
 import type { Destination, RetryProfile, Source } from "../../domain/configuration.ts";
 import {
   clientIds,
@@ -76,12 +78,18 @@ export function sourceHandlers({
 }
 
 export const conditionHandlers: HandlersOf<"conditions"> = {
-  "conditions.check": ({ condition: text, event }) => {
-    const parsed = parseCondition(text);
+  "conditions.check": ({ condition: text, event, of }) => {
+    const parsed = of === "filter" ? parseFilterCondition(text) : parseCondition(text);
     if (parsed.condition === null) {
       return { error: parsed.error, warnings: [], matches: event === undefined ? null : false };
     }
-    const matches = event === undefined ? null : matchesCondition(parsed.condition, event);
+    const { condition } = parsed;
+    const matches =
+      event === undefined
+        ? null
+        : typeof condition === "function"
+          ? condition(event as JsonObject)
+          : matchesCondition(condition, event);
     return { error: null, warnings: [...parsed.warnings], matches };
   },
 };

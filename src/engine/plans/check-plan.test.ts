@@ -29,6 +29,17 @@ const wants = (name: string, member = "properties"): JsonObject => ({
 const violated = (plan: SourcePlan, one: CheckedMessage): string[] =>
   check(plan, one).violations.map(({ path, message: said }) => `${path} ${said}`);
 
+test("what the rule and the common one both find is said once", () => {
+  const twice = planOf([
+    ["track", "Bought", wants("total")],
+    ["common", null, { ...wants("total"), required: ["userId"] }],
+  ]);
+  expect(violated(twice, bought({}))).toEqual([
+    "properties.total is required",
+    "userId is required",
+  ]);
+});
+
 test("a message is checked by the rule of its type and name, else of its type, and by the common one", () => {
   const plan = planOf([
     ["track", "Bought", wants("total")],

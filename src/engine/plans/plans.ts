@@ -390,13 +390,18 @@ class Check {
       if (validate(message)) return true;
       const before = this.#dropped.length;
       for (const { violation, remove } of violationsOf(validate, message, this.#isDropping)) {
-        if (violation !== null && (round === 0 || remove !== null))
-          this.#violations.push(violation);
+        const isNew = violation !== null && (round === 0 || remove !== null);
+        if (isNew && !this.#isKnown(violation)) this.#violations.push(violation);
         if (this.#isDropping && remove !== null) this.#drop(remove);
       }
       if (this.#dropped.length === before) break;
     }
     return false;
+  }
+
+  /** The rule and the common one may say the same. */
+  #isKnown({ path, message }: PlanViolation): boolean {
+    return this.#violations.some((each) => each.path === path && each.message === message);
   }
 
   /** By the rule and by the common one. */

@@ -64,6 +64,33 @@ test("equal mappings send the same from each destination, and another where a fi
   expect(payloads).toEqual({});
 });
 
+test("conditions of filters see what mappings see, and one that cannot be read holds the message back", () => {
+  const dropping = (id: number, condition: string): Destination =>
+    destinationOf(id, { filters: [filter("Drop", { action: "drop", if: condition })] });
+  const message = { ...messageWith({}), userId: null, anonymousId: "a" };
+  Object.assign(message.members, { userId: "", anonymousId: "a" });
+  const decisions = route(
+    optionsFor(
+      [
+        dropping(1, "userId = null and anonymousId = 'a'"),
+        dropping(2, "messageId = 'm' and receivedAt = '2026-11-21T00:00:00.000Z'"),
+        dropping(3, "userId != null"),
+        destinationOf(4, { filters: [filter("Mask", { if: "type = ", properties: [] })] }),
+      ],
+      { message },
+    ),
+  ).decisions;
+  expect(decisions.map(({ reason }) => reason)).toEqual([
+    "filter_dropped",
+    "filter_dropped",
+    "routed",
+    "filter_dropped",
+  ]);
+  expect(decisions[3]?.detail).toBe(
+    "The condition of the filter Mask of Number 4 cannot be read, so nothing is sent. Correct the condition.",
+  );
+});
+
 test("a message is routed in a step for each destination and each mapping, which say what they cost", () => {
   const large = mappingOf(1, { data: { text: "x".repeat(25_000) } });
   const bodiless = mappingOf(3, { data: null });

@@ -86,7 +86,7 @@ export function* routing({
     (answers[kind] ??= answerForWebhooks(message.integrations, kind));
   const shared: Shared = {
     ...{ message, receivedAt, seed, size: span.size },
-    ...{ unfiltered: null, made: { bytes: 0 } },
+    ...{ event: null, unfiltered: null, made: { bytes: 0 } },
   };
   const decisions: Decision[] = [];
   for (const destination of connected)
@@ -109,6 +109,8 @@ export function* routing({
 type Shared = Pick<RouteOptions, "message" | "receivedAt" | "seed"> & {
   /** Of the message as it came, in bytes. */
   size: number;
+  /** As conditions and mappings see it before the filters. */
+  event: JsonObject | null;
   /** For mappings of destinations whose filters change nothing. */
   unfiltered: ReturnType<typeof routingEvent> | null;
   /** By mappings of all destinations. */
@@ -121,7 +123,7 @@ function* decisionOf(
   shared: Shared,
 ): Generator<number, Decision> {
   const { id: destinationId, payload, kind, name, filters } = destination;
-  const { message, receivedAt, seed } = shared;
+  const { receivedAt } = shared;
   yield 1;
   if (!destination.enabled) {
     const detail = `${name} is disabled, so nothing is sent to it. Enable it to have later messages delivered.`;
@@ -131,8 +133,7 @@ function* decisionOf(
   const { routed, reason, detail, warnings } = answer;
   const decision: Decision = { destinationId, routed, reason, detail, warnings, payload };
   if (!routed) return decision;
-  const applied =
-    filters.length === 0 ? null : filteredFor({ destination, message, receivedAt, seed });
+  const applied = filters.length === 0 ? null : filteredFor(destination, shared);
   if (applied !== null) {
     const [weight, perByte] = weightOfFilters(destination);
     yield weight + perByte * shared.size;
@@ -141,10 +142,13 @@ function* decisionOf(
   if (kind === "webhooks" || !after.routed) return after;
   const toMappings =
     applied === null
-      ? (shared.unfiltered ??= routingEvent(makeEvent(message, receivedAt), shared.made))
+      ? (shared.unfiltered ??= routingEvent(eventOf(shared), shared.made))
       : routingEvent(makeEvent(applied.message, receivedAt), shared.made);
   return { ...after, ...(yield* toMappings(destination.mappings)) };
 }
+
+const eventOf = (shared: Shared): JsonObject =>
+  (shared.event ??= makeEvent(shared.message, shared.receivedAt));
 
 /** A step at a filter with this many properties takes as long as one at a destination. */
 const pathsPerStep = 16;
@@ -182,28 +186,30 @@ export function createWeigher(
     (plan === null ? 0 : weightOfPlan(plan, size));
 }
 
-type FilterOptions = Pick<RouteOptions, "message" | "receivedAt" | "seed"> & {
-  destination: Destination;
-};
-
 /** What the filters of a destination change of the decision, and of the message. */
-function filteredFor({
-  destination: { name, kind, filters: all, payload },
-  message,
-  receivedAt,
-  seed,
-}: FilterOptions): { changes: Partial<Decision>; message: RouteOptions["message"] } {
+function filteredFor(
+  { name, kind, filters: all, payload }: Destination,
+  shared: Shared,
+): { changes: Partial<Decision>; message: RouteOptions["message"] } {
+  const { message, receivedAt, seed } = shared;
   const { type, userId, anonymousId, messageId, members, context } = message;
   const whole: JsonObject = { ...members, type, context };
   const user = userId ?? anonymousId ?? "";
-  const { event, applied: filters, removed } = applyFilters(all, whole, { seed, messageId, user });
+  const {
+    event,
+    applied: filters,
+    removed,
+    isUnread = false,
+  } = applyFilters(all, whole, { seed, messageId, user }, () => eventOf(shared));
   const last = filters.at(-1);
   if (last === undefined) return { changes: {}, message };
   if (event === null) {
-    const isDrop = last.action === "drop";
-    const detail = isDrop
-      ? `The filter ${last.name} of ${name} drops this message.`
-      : `The filter ${last.name} of ${name} lets a share of its messages through, and this one is not in it.`;
+    const isDrop = last.action === "drop" || isUnread;
+    const detail = isUnread
+      ? `The condition of the filter ${last.name} of ${name} cannot be read, so nothing is sent. Correct the condition.`
+      : isDrop
+        ? `The filter ${last.name} of ${name} drops this message.`
+        : `The filter ${last.name} of ${name} lets a share of its messages through, and this one is not in it.`;
     const reason = isDrop ? "filter_dropped" : "filter_sampled";
     const changes = { routed: false, reason, detail, filtered: { filters, bodies: null } };
     return { changes, message };

@@ -19,6 +19,8 @@ import { messageHref } from "../details/places.ts";
 import type { Destination } from "./destination-draft.ts";
 import { type FilterKey, filterKeys } from "./filter-keys.ts";
 import { filterActions } from "../../../domain/configuration.ts";
+import { parseFilterCondition } from "../../../domain/filter-condition.ts";
+import { masked, unmasked } from "../../transport/secrets.ts";
 
 type Filter = Destination["filters"][number];
 type Previewed = AnswerOf<"destinations.previewFilters">["items"][number];
@@ -134,6 +136,7 @@ function FilterFields({ filter, onSave, onRemove }: FieldsProps) {
         mono
         placeholder={'all messages, or: type = "track" and event = "Order Completed"'}
         text={condition ?? ""}
+        hint={warningsOf(condition ?? "")}
         onCommit={(text) => set({ if: text })}
       />
       {action === "sample" ? (
@@ -170,12 +173,22 @@ function FilterFields({ filter, onSave, onRemove }: FieldsProps) {
           placeholder="properties.email, context.ip"
           text={(filter.properties ?? []).join(", ")}
           onCommit={(text) =>
-            set({ properties: text.split(/[,\n]/).flatMap((path) => path.trim() || []) })
+            set({ properties: (text.match(listedPath) ?? []).flatMap((path) => path.trim() || []) })
           }
         />
       )}
     </li>
   );
+}
+
+/** A quoted name may have a comma: `properties["a, b"]`. */
+const listedPath = /(?:"(?:[^"\\]|\\.)*"|[^,\n])+/g;
+
+/** Of the saved condition. */
+function warningsOf(text: string): string | undefined {
+  const parsed = parseFilterCondition(unmasked(text));
+  if (parsed.condition === null || parsed.warnings.length === 0) return undefined;
+  return masked(`Check this: ${parsed.warnings.map(({ message }) => message).join(" ")}`);
 }
 
 /** What an action needs, and none that only another has. */

@@ -55,6 +55,31 @@ describe("the trace of a message", () => {
     ]);
   });
 
+  test("names the mappings that send nothing beside others that do", () => {
+    const mappings = [
+      { name: "One", reason: "routed", detail: "…" },
+      { name: "Two", reason: "payload_error", detail: "The URL is missing." },
+      { name: "Three", reason: "trigger_not_met", detail: "…" },
+    ];
+    const decided = (routed: boolean, reason: string, deliveries = [aDelivery({})]) =>
+      aMessage({
+        deliveries,
+        decisions: [
+          {
+            ...{ destinationId: "dst_000000001", routed, reason, detail: "…", warnings: [] },
+            mappings: routed ? mappings : mappings.slice(1),
+          },
+        ],
+      });
+    const text = "Two: payload_error (The URL is missing.), Three: trigger_not_met";
+    expect(shown(decided(true, "routed"))[2]).toEqual([
+      ...["routed", "decision", "Billing", "routed", text],
+    ]);
+    // Another destination got the message.
+    expect(shown(decided(false, "payload_error"))[2]?.[4]).toBe(text);
+    expect(shown(decided(false, "payload_error", []))[2]?.[4]).toBe("");
+  });
+
   test("ends where the message was rejected", () => {
     expect(
       shown(

@@ -73,7 +73,7 @@ export function traceSteps({ message, names, library, filled }: TraceFacts): Tra
     }),
     checked(message, filled),
     ...message.warnings.map(warningStep),
-    ...decisions.map(({ destinationId, routed, reason, detail, filtered }) =>
+    ...decisions.map(({ destinationId, routed, reason, detail, filtered, mappings = [] }) =>
       step({
         id: `decision ${destinationId}`,
         glyph: routed ? "routed" : "not-routed",
@@ -81,10 +81,18 @@ export function traceSteps({ message, names, library, filled }: TraceFacts): Tra
         isBranch: true,
         strong: nameOf(destinationId),
         code: reason,
-        text:
-          filtered === undefined
-            ? ""
-            : `filtered by ${filtered.filters.map(({ name }) => name).join(", ")}`,
+        text: [
+          ...(filtered === undefined
+            ? []
+            : [`filtered by ${filtered.filters.map(({ name }) => name).join(", ")}`]),
+          // Without any delivery, the details of all decisions stand below.
+          ...(deliveries.length > 0 ? mappings : [])
+            .filter((mapping) => mapping.reason !== reason || reason === "payload_error")
+            .map(
+              (mapping) =>
+                `${mapping.name}: ${mapping.reason}${mapping.reason === "payload_error" ? ` (${mapping.detail})` : ""}`,
+            ),
+        ].join(", "),
         title: detail,
       }),
     ),

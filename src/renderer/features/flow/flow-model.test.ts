@@ -30,7 +30,18 @@ const figure = (of: Partial<Figure>): Figure => ({
   ...of,
 });
 
-function modelOf(of: Partial<Figure>, { enabled = true, waiting = 0, due = [] as string[] } = {}) {
+const flaky = "http://127.0.0.1:4702/flaky?x=1";
+
+function modelOf(
+  of: Partial<Figure>,
+  {
+    enabled = true,
+    waiting = 0,
+    due = [] as string[],
+    url = flaky,
+    mappings = [] as object[],
+  } = {},
+) {
   return flowModel(
     {
       sources: [{ id: "src_1", name: "Shop" } as never, { id: "src_2", name: "App" } as never],
@@ -42,7 +53,8 @@ function modelOf(of: Partial<Figure>, { enabled = true, waiting = 0, due = [] as
           name: "Billing",
           enabled,
           sourceIds: ["src_gone", "src_1", "src_2"],
-          webhooks: [{ id: "whk_1", url: "http://127.0.0.1:4702/flaky?x=1", headers: {} }],
+          webhooks: [{ id: "whk_1", url, headers: {} }],
+          mappings,
         } as never,
       ],
     },
@@ -100,6 +112,18 @@ describe("a webhook", () => {
 
   test("of a disabled destination is off, whatever it did before", () => {
     expect(lineOf({ failedInARow: 9, lastFailure: bad }, { enabled: false })?.state).toBe("off");
+  });
+
+  test("of a mapping whose messages give the URL has the mapping's name", () => {
+    const mappings = [
+      { id: "whk_2", name: "Others" },
+      { id: "whk_1", name: "By shop" },
+    ];
+    const model = modelOf({ failedInARow: 9, lastFailure: bad }, { url: "", mappings });
+    const [webhook] = troubles(model, "failing");
+    expect(webhook).toMatchObject({ host: "By shop", rest: "", url: "By shop" });
+    expect(webhook?.line.toName).toBe("By shop");
+    expect(lineOf({}, { mappings })?.toName).toBe("127.0.0.1:4702/flaky");
   });
 
   test("says in the list how many wait, which the map draws", () => {

@@ -151,7 +151,7 @@ export function flowModel(
 }
 
 function destinationOf(
-  { id, name, enabled, sourceIds, webhooks: configured }: DestinationAnswer,
+  { id, name, enabled, sourceIds, webhooks: configured, mappings }: DestinationAnswer,
   origins: readonly Origin[],
   flow: FlowAnswer,
   now: number,
@@ -191,6 +191,7 @@ function destinationOf(
     const figure = flow.webhooks.find((each) => each.id === webhook.id);
     return webhookOf({
       webhook,
+      mapping: mappings.find((mapping) => mapping.id === webhook.id)?.name ?? "",
       destination: { id, name, enabled, ...waiting, due },
       figure,
       now,
@@ -214,6 +215,8 @@ const unused = { count: 0, perSecond: 0, filtered: 0 };
 
 type WebhookOptions = {
   webhook: DestinationAnswer["webhooks"][number];
+  /** Its name stands for a URL that each message gives. */
+  mapping: string;
   destination: Pick<FlowDestination, "id" | "name" | "enabled" | "queued" | "waiting" | "due">;
   figure: FlowAnswer["webhooks"][number] | undefined;
   now: number;
@@ -221,10 +224,12 @@ type WebhookOptions = {
 
 function webhookOf(options: WebhookOptions): FlowWebhook {
   const {
-    webhook: { id, url },
+    webhook: { id, url: own },
+    mapping,
     destination,
     figure,
   } = options;
+  const url = own === "" ? mapping : own;
   const { host, rest } = addressOf(url);
   const { state, words, brief = words } = standing(options);
   return {
@@ -325,7 +330,7 @@ function worst(states: readonly LineState[]): LineState {
 export const sum = (numbers: readonly number[]): number =>
   Math.round(numbers.reduce((total, each) => total + each, 0) * 10) / 10;
 
-/** The URL of a mapping may be empty: each event gives its own. */
+/** A name of a mapping is as it is. */
 export function addressOf(url: string): { host: string; rest: string } {
   try {
     const { host, pathname } = new URL(url);

@@ -27,6 +27,7 @@ function modelOf({ sources, audiences = 0, destinations }: Shape): FlowModel {
             enabled: true,
             sourceIds: from.map((source) => ids[source] ?? ""),
             webhooks: [{ id: `whk_${nth}`, url: `http://127.0.0.1/${nth}`, headers: {} }],
+            mappings: [],
           }) as never,
       ),
     },

@@ -14,8 +14,9 @@ const change = (sequence: number): Change => ({
 function served() {
   const sent: unknown[] = [];
   const listeners = new Set<(changes: Change[]) => void>();
+  let newest = 12;
   const feed: ChangeFeed = {
-    sequence: () => 12,
+    sequence: () => newest,
     since: (sequence) =>
       sequence < 9 ? null : [10, 11, 12].filter((each) => each > sequence).map(change),
     subscribe: (listener) => {
@@ -42,7 +43,10 @@ function served() {
     sent,
     receive,
     listeners,
-    publish: (...changes: Change[]) => listeners.forEach((listener) => listener(changes)),
+    publish(...changes: Change[]) {
+      newest += changes.length;
+      for (const listener of listeners) listener(changes);
+    },
   };
 }
 

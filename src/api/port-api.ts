@@ -42,7 +42,7 @@ export function createPortApi({
       api.changes.subscribe((changes) =>
         answer({
           watch: id,
-          sequence: changes.at(-1)?.sequence ?? api.changes.sequence(),
+          sequence: api.changes.sequence(),
           changes,
         }),
       ),

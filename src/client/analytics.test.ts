@@ -6,13 +6,21 @@ afterEach(stopServers);
 
 describe("when a flush comes", () => {
   test("20 messages flush at the 20th, in one batch, and 19 do not", async () => {
-    const { server, client, track, names, next } = await start();
+    const { server, client, track, names, events, next } = await start();
     track(19);
     expect(names()).toEqual(Array.from({ length: 19 }, () => "queued"));
     expect(client.state).toMatchObject({ queued: 19, flushAt: 20, batches: 0 });
     const sent = next("sent");
     track(1);
     expect(names().slice(19)).toEqual(["queued", "flushed", "sending"]);
+    const bytes = events.reduce(
+      (sum, event) => sum + (event.event === "queued" ? event.messageBytes : 0),
+      0,
+    );
+    expect(events.find(({ event }) => event === "flushed")).toMatchObject({
+      batches: [{ messages: 20, bytes }],
+      state: { bytes },
+    });
     await sent;
     expect(server.received.map(({ ids }) => ids.length)).toEqual([20]);
     expect(client.state).toMatchObject({ queued: 0, batches: 0, bytes: 0, nextFlushAt: null });

@@ -91,6 +91,18 @@ describe("the contract", () => {
     );
   });
 
+  test("answers 201 where something is created, and 200 everywhere else", () => {
+    const others = [
+      "checks.start",
+      "destinations.putFault",
+      "scenarios.run",
+      "stories.open",
+      "unknownKeys.adopt",
+    ];
+    for (const { name, status } of all)
+      expect(status, name).toBe(name.endsWith(".create") || others.includes(name) ? 201 : 200);
+  });
+
   test("refuses a member that a call does not know, by name, in every call", () => {
     for (const call of all) {
       const known = Object.fromEntries(

@@ -103,6 +103,11 @@ describe("the schedule of documented", () => {
     const last = { ...first, round: 20, roundStartedAt: start + window - 1_800_000 };
     expect(nextRoundAt(last)).toBe(start + window);
     expect(nextRoundAt({ ...last, roundStartedAt: last.roundStartedAt + 1 })).toBeNull();
+    // The next whole second is beyond the window, the computed time is not.
+    const roundStartedAt = last.roundStartedAt + 600;
+    expect(nextRoundAt({ ...last, firstAttemptAt: start + 700, roundStartedAt })).toBe(
+      start + window,
+    );
   });
 
   test("comes out at a whole second, the nearest", () => {
@@ -296,5 +301,7 @@ describe("Retry-After", () => {
     expect(at(120.2)).toBe(start + 121_000);
     expect(at(4 * 3600)).toBe(start + window);
     expect(at(4 * 3600 + 1)).toBeNull();
+    const firstAttemptAt = start + 700;
+    expect(nextRoundAt({ ...first, firstAttemptAt, notBefore: start + window + 100 })).toBeNull();
   });
 });

@@ -193,11 +193,10 @@ export function nextRoundAt(options: RoundOptions): number | null {
   const highest = Math.floor((roundStartedAt + delay + spread) / second);
   let at = Math.round((roundStartedAt + moved) / second);
   if (lowest <= highest) at = Math.min(Math.max(at, lowest), highest);
-  at = Math.max(at, Math.floor(roundStartedAt / second) + 1);
+  const last = Math.floor(windowEnd / second);
+  at = Math.min(Math.max(at, Math.floor(roundStartedAt / second) + 1), last);
   at = Math.max(at, Math.ceil((options.notBefore ?? 0) / second));
-  if (at > Math.ceil(windowEnd / second)) return null;
-  at = Math.min(at, Math.floor(windowEnd / second));
-  return at * second > roundStartedAt ? at * second : null;
+  return at <= last && at * second > roundStartedAt ? at * second : null;
 }
 
 /**

@@ -35,7 +35,13 @@ test("the pages stay those of the start when another build takes their place", a
   const page = await send(url, "GET", "/");
   const assets = [...page.text.matchAll(/"\.(\/assets\/[^"]+)"/g)].map(([, path = ""]) => path);
   expect(assets).toHaveLength(2);
-  for (const path of assets) expect((await send(url, "GET", path)).status).toBe(200);
+  // What has its hash in its name never changes; the page does with the next build.
+  expect(page.headers["cache-control"]).toBe("no-store");
+  for (const path of assets)
+    expect(await send(url, "GET", path)).toMatchObject({
+      status: 200,
+      headers: { "cache-control": "max-age=31536000, immutable" },
+    });
   // What the program that runs may import later; `npm pack` leaves it out.
   expect(existsSync(join(directory, "out", "record-AAAAAAA1.js"))).toBe(true);
   expect(outdatedIn(join(directory, "out"))).toContain("record-AAAAAAA1.js");

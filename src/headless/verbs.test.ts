@@ -458,6 +458,12 @@ test("send says what ingest rejected of many, and of a messageId that is none", 
     said: ["5 was rejected: invalid_type."],
     answers: [{ state: "filtered" }, { state: "filtered" }, { messageId: "5", state: "rejected" }],
   });
+  // Ingest names a hundred, and these are not found by their messageId.
+  const unnamed = await sent(...Array.from({ length: 103 }, () => ({ messageId: 5 })));
+  expect([unnamed.code, unnamed.said.length, unnamed.said.at(-1)]).toEqual([
+    ...[1, 101],
+    "3 more were rejected. hookyard messages state:rejected lists them.",
+  ]);
   const [once, other] = [{ messageId: "same" }, { messageId: "other" }];
   const same = await sent(once, other, once, once);
   expect(same.answers.map(({ state }) => state)).toEqual([

@@ -8,6 +8,7 @@ import { isProblem } from "../domain/problem.ts";
 import { collectShare, shareApi, shareBytes, writeShare } from "./share-file.ts";
 import { startShop, track } from "./share.fixture.ts";
 import { cutsIn, withoutSecrets } from "./text-removal.ts";
+import { startReceiver } from "../../test/support/webhook-receiver.ts";
 
 const properties = {
   email: "ada@example.test",
@@ -339,4 +340,31 @@ test("a file that replaces another one can be read by its owner only, and a page
   const written = await writeShare({ file, lines, root: "", force: true });
   expect(written).toMatchObject({ file, messages: 0 });
   expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+test("a secret in an answer that is no text is left out, and its other bytes stay", async () => {
+  const { call, share, send } = await startShop();
+  const sharedSecret = "s3cr3t-of-the-ledger";
+  const receiver = await startReceiver((response) =>
+    response.end(Buffer.from(`\xff\xfe of ${sharedSecret} \xe9`, "latin1")),
+  );
+  onTestFinished(() => receiver.stop());
+  const { id } = await call<{ id: string }>("sources.create", {
+    name: "Shop",
+    writeKey: "wk_shop_1",
+  });
+  await call("destinations.create", {
+    name: "Ledger",
+    sourceIds: [id],
+    sharedSecret,
+    webhooks: [{ url: receiver.url }],
+  });
+  await send("wk_shop_1", { batch: [track("ada")] });
+  await call("pipeline.settle", {});
+  const answers = async (secrets: boolean): Promise<string[]> =>
+    [...(await share({ secrets })).matchAll(/"base64":"([^"]+)"/g)].map(([, bytes = ""]) =>
+      Buffer.from(bytes, "base64").toString("latin1"),
+    );
+  expect(await answers(true)).toEqual([`\xff\xfe of ${sharedSecret} \xe9`]);
+  expect(await answers(false)).toEqual(["\xff\xfe of left-out \xe9"]);
 });

@@ -104,7 +104,9 @@ test("what is over the limit of a batch is given back as one message", () => {
   const { messages, ...rest } = request([{ text: "{}" }, { rejection, text: bad }, { text: bad }]);
   const [accepted, first] = messages as [(typeof messages)[0], (typeof messages)[0]];
   const surplus = { ...first, size: 2 * bad.length + 1 };
-  one.store.commit([{ ...rest, messages: [accepted, surplus] }, request([{}])]);
+  // A larger message of the next request takes nothing away.
+  const next = request([{ text: `"${"x".repeat(3 * bad.length)}"` }]);
+  one.store.commit([{ ...rest, messages: [accepted, surplus] }, next]);
   expect(one.store.removeRejected(0, 10)).toBe(1);
   const body = one.db.prepare("SELECT CAST(body AS TEXT) FROM requests WHERE id = 1").pluck();
   expect(body.get()).toBe('{"batch":[{},null]}');

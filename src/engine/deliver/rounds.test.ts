@@ -353,6 +353,7 @@ test("a delivery whose attempt the thread lost is queued again, unless it succee
     expect(one.store.countByState()[succeeds ? "delivered" : "queued"]).toBe(1);
     expect(one.changes()).toEqual(succeeds ? [] : [["queued", "interrupted", null]]);
     expect([one.rounds.hasOwn, one.rounds.bytesOfAll]).toEqual([false, 0]);
+    expect(one.reported.map(String)).toEqual(["Error: The delivery thread has ended."]);
   }
 });
 

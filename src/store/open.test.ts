@@ -8,16 +8,17 @@ import {
   chmodSync,
   chownSync,
   copyFileSync,
+  truncateSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { OpenError } from "../app-errors.ts";
-import { readMarker } from "./marker.ts";
+import { markerName, readMarker } from "./marker.ts";
 import { migrations } from "./migrations/migrations.ts";
-import { dataFileName, lockFileName, openErrorOf } from "./open.ts";
-import { openStore } from "./sqlite-store.ts";
+import { dataFileName, lockFileName, openDatabase, openErrorOf } from "./open.ts";
+import { createStore, openStore } from "./sqlite-store.ts";
 import {
   expectConsistent,
   openFilesIn,
@@ -325,6 +326,25 @@ test("an end closes every file of the directory", () => {
   expect(openFilesIn(data).length > 0).toBe(process.platform === "linux");
   store.close();
   expect(openFilesIn(data)).toEqual([]);
+});
+
+test("an end copies nothing from a log that was emptied to the data file, which keeps what the last checkpoint left there", () => {
+  const data = temporaryDirectory();
+  const [file, log] = [join(data, dataFileName), join(data, `${dataFileName}-wal`)];
+  const { db, health, close } = openDatabase(data);
+  const store = createStore({ db, health, close });
+  store.commit([request([{}, {}])]);
+  db.pragma("wal_checkpoint(PASSIVE)");
+  const bytes = readFileSync(file);
+  store.commit([request([{}])]);
+  truncateSync(log);
+  // The clock is saved in any case.
+  store.saveClock({ now: 5, wallAt: 6, mode: "paused", speed: 1 });
+  store.close();
+  expect(readFileSync(file).equals(bytes)).toBe(true);
+  expect(refusal(data)).toMatch(/-wal is damaged\. It holds the newest data/);
+  for (const path of [log, join(data, markerName)]) rmSync(path);
+  expect(openTestStore(data).store.stats().messages.total).toBe(2);
 });
 
 describe("said in a sentence", () => {

@@ -50,7 +50,7 @@ export function openDatabase(data: string): OpenedDatabase {
       health,
       close: () => {
         health.end();
-        db.close();
+        closeFile(db, health);
         lock.close();
       },
     };
@@ -85,6 +85,22 @@ function openFile(data: string): { db: Db; health: StoreHealth } {
     db.close();
     throw error;
   }
+}
+
+/**
+ * The last connection that can write makes a checkpoint when it closes. Beside one that cannot, it
+ * makes none, and the data file stays as the last checkpoint left it.
+ */
+function closeFile(db: Db, { lostLog }: StoreHealth): void {
+  if (!lostLog) return void db.close();
+  const reader = new Database(db.name, { readonly: true });
+  try {
+    reader.pragma("user_version");
+  } catch {
+    // The log is what cannot be read. The connection has its lock all the same.
+  }
+  db.close();
+  reader.close();
 }
 
 /** The error with the sentence that the user sees. */

@@ -6,11 +6,9 @@ import {
   rmSync,
   writeFileSync,
   chmodSync,
-  chownSync,
   copyFileSync,
   truncateSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -27,7 +25,10 @@ import {
   schemaOf,
   temporaryDirectory,
   type TestStore,
+  giveAway,
   refusal,
+  whereOthersReach,
+  withoutRights,
 } from "./store.fixture.ts";
 
 const ourId = 0x484b5944;
@@ -58,30 +59,6 @@ function bytesIn(directory: string): Record<string, string> {
   return Object.fromEntries(
     contents.map(([name, bytes]) => [name, createHash("sha256").update(bytes).digest("hex")]),
   );
-}
-
-/** root becomes another user below, who may have no way into root's own temporary directory. */
-const whereOthersReach = process.geteuid?.() === 0 ? "/tmp" : tmpdir();
-
-/**
- * What a user without special rights meets. The superuser may write anywhere, so it steps down for
- * a moment.
- */
-function withoutRights<Result>(run: () => Result): Result {
-  if (process.geteuid?.() !== 0) return run();
-  process.seteuid?.(65_534);
-  try {
-    return run();
-  } finally {
-    process.seteuid?.(0);
-  }
-}
-
-/** To the user that `withoutRights` steps down to. */
-function giveAway(data: string): void {
-  if (process.geteuid?.() !== 0) return;
-  for (const path of [data, ...readdirSync(data).map((name) => join(data, name))])
-    chownSync(path, 65_534, 65_534);
 }
 
 describe("a data file", () => {
@@ -404,7 +381,7 @@ describe("said in a sentence", () => {
     openStore(data).close();
   });
 
-  test.each<[string, (path: string) => void]>([
+  test.each<[string, (path: string) => void, RegExp?]>([
     ["a file stands where the directory should be", (path) => writeFileSync(path, "")],
     [
       "a directory stands where the data file should be",
@@ -414,10 +391,18 @@ describe("said in a sentence", () => {
       "a directory stands where the lock should be",
       (path) => mkdirSync(join(path, "hookyard.lock"), { recursive: true }),
     ],
-  ])("that %s", (_what, put) => {
+    [
+      "the lock is damaged",
+      (path) => {
+        mkdirSync(path);
+        writeFileSync(join(path, lockFileName), "no database".repeat(100));
+      },
+      /lock is damaged\. It holds no data: delete it/,
+    ],
+  ])("that %s", (_what, put, sentence = /cannot be (created|opened|written)/) => {
     const data = join(temporaryDirectory(), "data");
     put(data);
-    expect(refusal(data)).toMatch(/cannot be (created|opened|written)/);
+    expect(refusal(data)).toMatch(sentence);
   });
 
   test.skipIf(process.platform === "win32")("that the directory is read-only", () => {
@@ -429,6 +414,15 @@ describe("said in a sentence", () => {
     expect(withoutRights(() => refusal(data))).toMatch(/cannot be (written to|opened for writing)/);
     expect(bytesIn(data)).toEqual(before);
     chmodSync(data, 0o755);
+  });
+
+  test.skipIf(process.platform === "win32")("that a directory in it cannot be read", () => {
+    const data = temporaryDirectory(whereOthersReach);
+    openStore(data).close();
+    mkdirSync(join(data, "certificates"));
+    giveAway(data);
+    chmodSync(join(data, "certificates"), 0);
+    expect(withoutRights(() => refusal(data))).toMatch(/certificates cannot be opened for writing/);
   });
 
   test.skipIf(process.platform === "win32")("that the file is read-only", () => {

@@ -129,10 +129,12 @@ test.each([
     "EACCES",
     /^Hookyard is not allowed to listen there: ports below 1024 need special permissions\. of the system\n$/,
   ],
+  ["EACCES", /^Hookyard could not start: of the system\n$/, "/data/certificates/ca.key"],
   ["EPERM", /^Hookyard could not start: of the system\n$/],
-])("serve says in a line why it cannot listen: %s", async (code, wanted) => {
+  ["ENOSPC", /^The disk that holds :memory: is full\. Free disk space and start again\.\n$/],
+])("serve says in a line why it cannot start: %s", async (code, wanted, path?: string) => {
   const system = `import dns from "node:dns";
-    dns.lookup = (host, options, answer) => process.nextTick(answer, Object.assign(new Error("of the system"), { code: "${code}" }));`;
+    dns.lookup = (host, options, answer) => process.nextTick(answer, Object.assign(new Error("of the system"), ${JSON.stringify({ code, path })}));`;
   const ended = await hookyardOn(after(system), [
     "serve",
     "--data",

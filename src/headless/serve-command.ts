@@ -173,11 +173,14 @@ function sentenceOf(error: unknown, flags: ServeFlags): string {
   if (error instanceof PortTaken) {
     return `Port ${error.port} is in use by another program. Choose another with ${portFlags[error.role]} N (0 picks a free one).`;
   }
-  const code = (error as NodeJS.ErrnoException).code;
+  const { code, path } = error as NodeJS.ErrnoException;
+  if (code === "ENOSPC" || code === "SQLITE_FULL")
+    return `The disk that holds ${flags.data} is full. Free disk space and start again.`;
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || code === "EAI_AGAIN") {
     return `${flags.host} is not an address of this machine. Choose another with --host.`;
   }
-  if (code === "EACCES")
+  // An error of a file has its path.
+  if (code === "EACCES" && path === undefined)
     return `Hookyard is not allowed to listen there: ports below 1024 need special permissions. ${messageOf(error)}`;
   return `Hookyard could not start: ${messageOf(error)}`;
 }

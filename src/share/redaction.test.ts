@@ -1,9 +1,17 @@
 /** What a share file leaves out at paths, and what stays although it reads like a secret. */
 
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import fs, {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { isProblem } from "../domain/problem.ts";
 import { collectShare, shareApi, shareBytes, writeShare } from "./share-file.ts";
 import { startShop, track } from "./share.fixture.ts";
@@ -323,7 +331,7 @@ test("a file leaves out what was removed while it was written", async () => {
   expect(isProblem(lines)).toBe(false);
 });
 
-test("a file that replaces another one can be read by its owner only, and a page needs a built inspector", async () => {
+test("a file replaces another one when it is complete, can be read by its owner only, and a page needs a built inspector", async () => {
   const { share } = await startShop();
   const directory = mkdtempSync(join(tmpdir(), "hookyard-share-test-"));
   onTestFinished(() => rmSync(directory, { recursive: true }));
@@ -337,9 +345,34 @@ test("a file that replaces another one can be read by its owner only, and a page
     wrong:
       "There is no built inspector to put into a page: npm run build makes it. NAME.hookyard needs none.",
   });
+  const write = fs.writeFileSync;
+  vi.spyOn(fs, "writeFileSync").mockImplementation((path, content, options) => {
+    write(path, (content as Uint8Array).subarray(0, 9), options);
+    throw Object.assign(new Error("ENOSPC: no space left"), { code: "ENOSPC" });
+  });
+  syncBuiltinESMExports();
+  const other = join(directory, "b.hookyard");
+  for (const place of [
+    { file, force: true },
+    { file: other, force: false },
+  ]) {
+    expect(await writeShare({ ...place, lines, root: "" })).toEqual({
+      wrong: `${place.file} cannot be written: ENOSPC: no space left`,
+    });
+  }
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
+  expect([readdirSync(directory), readFileSync(file, "utf8")]).toEqual([
+    ["a.hookyard"],
+    "open to all",
+  ]);
+  expect(await writeShare({ file, lines, root: "", force: false })).toEqual({
+    wrong: `${file} already exists. --force replaces it.`,
+  });
   const written = await writeShare({ file, lines, root: "", force: true });
   expect(written).toMatchObject({ file, messages: 0 });
   expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(readdirSync(directory)).toEqual(["a.hookyard"]);
 });
 
 test("a secret in an answer that is no text is left out, and its other bytes stay", async () => {

@@ -4,7 +4,7 @@
  * use it.
  */
 
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
@@ -346,18 +346,24 @@ export async function writeShare({
   return writeShareBytes({ ...place, content, messages: messagesIn(lines) });
 }
 
-/** Only its owner can read it: it holds what users sent. */
+/**
+ * Only its owner can read it: it holds what users sent. It has its name once it is complete, and
+ * what was there stays until then.
+ */
 export function writeShareBytes({
   file,
   force,
   content,
   messages,
 }: Place & { content: Uint8Array; messages: number }): Written | { wrong: string } {
+  const part = `${file}.part-${process.pid}`;
   try {
-    // A file that is replaced keeps its mode, and its readers.
-    if (force) rmSync(file, { force: true });
-    writeFileSync(file, content, { mode: 0o600, flag: "wx" });
+    writeFileSync(part, content, { mode: 0o600, flag: "wx" });
+    // A rename replaces what is there: without force, an empty file that only this can have made.
+    if (!force) closeSync(openSync(file, "wx"));
+    renameSync(part, file);
   } catch (error) {
+    rmSync(part, { force: true });
     const { code, message } = error as NodeJS.ErrnoException;
     return {
       wrong:

@@ -26,10 +26,13 @@ import { dataFileName, lockFileName } from "./open.ts";
 import { openStore } from "./sqlite-store.ts";
 import {
   expectConsistent,
+  giveAway,
   openFilesIn,
   openTestStore,
   request,
   temporaryDirectory,
+  whereOthersReach,
+  withoutRights,
 } from "./store.fixture.ts";
 
 /** A directory that was ended cleanly, with three messages. */
@@ -290,6 +293,44 @@ test.each<[string, (data: string) => void, RegExp]>([
     (data) => rmSync(join(data, markerName)),
     /The marker, which [^]* is missing/,
   ],
+  [
+    "a lock that is damaged",
+    (data) => writeFileSync(join(data, lockFileName), "no database".repeat(100)),
+    /hookyard\.lock is damaged\. It holds no data/,
+  ],
+  [
+    "a directory in the place of the lock",
+    (data) => {
+      rmSync(join(data, lockFileName));
+      mkdirSync(join(data, lockFileName));
+    },
+    /^/,
+  ],
+  [
+    "a directory in the place of the log's index",
+    (data) => mkdirSync(join(data, `${dataFileName}-shm`)),
+    /cannot be opened for reading/,
+  ],
+  [
+    "a file system that is mounted for reading",
+    () => {
+      vi.spyOn(fs, "accessSync").mockImplementation(() => {
+        throw Object.assign(new Error("EROFS: refused"), { code: "EROFS" });
+      });
+      syncBuiltinESMExports();
+    },
+    /hookyard\.db cannot be written to, so Hookyard cannot start with it/,
+  ],
+  [
+    "a disk without room",
+    () => {
+      vi.spyOn(fs, "statfsSync").mockImplementation(
+        () => ({ bavail: 2, blocks: 9, bsize: 4096 }) as fs.StatsFs,
+      );
+      syncBuiltinESMExports();
+    },
+    /^The disk that holds .* is full: it has 8,192 bytes left/,
+  ],
 ])("an examination finds %s", (_what, harm, message) => {
   const data = ended();
   harm(data);
@@ -297,6 +338,34 @@ test.each<[string, (data: string) => void, RegExp]>([
   expect(findings.map((finding) => finding.message)).toContainEqual(expect.stringMatching(message));
   expect(openFilesIn(data)).toEqual([]);
 });
+
+test.skipIf(process.platform === "win32")(
+  "what this user may not read is said, for an examination and for a backup",
+  async () => {
+    const [data, target] = [
+      temporaryDirectory(whereOthersReach),
+      temporaryDirectory(whereOthersReach),
+    ];
+    openStore(data).close();
+    mkdirSync(join(data, "certificates"), { mode: 0o700 });
+    for (const directory of [data, target]) giveAway(directory);
+    vi.stubEnv("TMPDIR", target);
+    chmodSync(join(data, "certificates"), 0);
+    expect(withoutRights(() => examineData(data).findings)).toMatchObject([
+      { message: expect.stringMatching(/certificates cannot be opened for reading\. Check its/) },
+    ]);
+    chmodSync(join(data, dataFileName), 0);
+    const sentence = /cannot be opened for reading\. Check its permissions/;
+    const to = join(target, "copy.db");
+    for (const mode of [0o700, 0]) {
+      chmodSync(data, mode);
+      const backup = withoutRights(() => backUpData({ data, to, force: false }));
+      await expect(backup).rejects.toThrow(sentence);
+    }
+    expect(() => withoutRights(() => examineData(data))).toThrow(sentence);
+    chmodSync(data, 0o700);
+  },
+);
 
 test("there is nothing to examine where there is no directory, or no data in it", () => {
   const data = temporaryDirectory();
@@ -337,6 +406,7 @@ test("an examination says what it checked, in which format the file is, and how 
   const { checked, sizes, rows } = examineData(data);
   expect(checked).toEqual([
     "permissions",
+    "room on the disk",
     "files against the marker",
     "SQLite's integrity_check(10)",
     "foreign keys",
@@ -346,7 +416,7 @@ test("an examination says what it checked, in which format the file is, and how 
   expect(Object.keys(rows)).toHaveLength(7);
   change(data, "PRAGMA user_version = 3");
   expect(examineData(data)).toMatchObject({ format: 3, rows: {}, findings: [] });
-  expect(examineData(data).checked).toHaveLength(3);
+  expect(examineData(data).checked).toHaveLength(4);
 });
 
 test("an examination finds rows whose owner is gone, damage, and rights of others", () => {

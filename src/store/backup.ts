@@ -35,9 +35,9 @@ export async function backUpData({
   temporary?: string;
 }): Promise<Backup> {
   const target = resolve(to);
-  refuseTarget(data, target, force);
   const part = `${target}.part-${process.pid}`;
   try {
+    refuseTarget(data, target, force);
     await copy(data, part, temporary);
     const messages = verify(part);
     if (force) renameSync(part, target);
@@ -49,10 +49,19 @@ export async function backUpData({
     const { code } = error as NodeJS.ErrnoException;
     if (code === "EEXIST") throw new OpenError(`${target} already exists. --force replaces it.`);
     throw code?.startsWith("SQLITE_") === true && !ofCopy.test(code)
-      ? openErrorOf(error, data)
+      ? openErrorOf(error, data, "reading")
       : new OpenError(
           `${target} cannot be written: ${error instanceof Error ? error.message : String(error)}`,
         );
+  }
+}
+
+/** What the data causes, and not the copy. */
+function ofData<Result>(data: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    throw openErrorOf(error, data, "reading");
   }
 }
 
@@ -68,7 +77,8 @@ function putWithoutReplacing(part: string, target: string): void {
 }
 
 function refuseTarget(data: string, target: string, force: boolean): void {
-  if (sizeOf(join(data, dataFileName)) === null && readMarker(data) === null)
+  const file = join(data, dataFileName);
+  if (ofData(data, () => sizeOf(file)) === null && readMarker(data) === null)
     throw new OpenError(`${data} has no Hookyard data.`);
   const own = [
     dataFileName,
@@ -89,9 +99,11 @@ function refuseTarget(data: string, target: string, force: boolean): void {
 async function copy(data: string, part: string, temporary?: string): Promise<void> {
   const file = join(data, dataFileName);
   const marker = readMarker(data);
-  checkDataFile(file, data, marker);
   createPrivateFile(part);
-  const { db, close } = openForReading(data, temporary);
+  const { db, close } = ofData(data, () => {
+    checkDataFile(file, data, marker);
+    return openForReading(data, temporary);
+  });
   try {
     refuseUnfit(db, { file, data, marker });
     // All pages in one step: a copy in several begins again whenever the Hookyard that runs has

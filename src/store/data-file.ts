@@ -59,6 +59,18 @@ export function checkDataFile(file: string, data: string, marker: Marker | null)
 }
 
 /**
+ * The log may be read at any time: SQLite's locks are on the data file and the index. `frames`: as
+ * many must be in it.
+ */
+export function isWholeLog(file: string, frames: number, pageSize: number): boolean {
+  const size = sizeOf(logOf(file)) ?? 0;
+  return (
+    size >= logHeaderSize + frames * (frameHeaderSize + pageSize) &&
+    isLogHeader(readStart(logOf(file), logHeaderSize))
+  );
+}
+
+/**
  * The number of committed frames of the log according to the index beside it, or null where there
  * is none.
  */

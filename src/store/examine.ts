@@ -3,14 +3,14 @@
  * finding. Never changes anything.
  */
 
-import { readdirSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { OpenError } from "../app-errors.ts";
 import { rightsFaultsOf } from "../data-directory.ts";
 import { checkDataFile, framesOf, logOf, sizeOf } from "./data-file.ts";
 import { checkOf, faultsIn, isDamage } from "./integrity.ts";
 import { migrations } from "./migrations/migrations.ts";
-import { readMarker } from "./marker.ts";
+import { readMarker, type Marker } from "./marker.ts";
 import { dataFileName, lockFileName, openErrorOf, refuseLostFrames, refuseUnfit } from "./open.ts";
 import type { Db } from "./transactions.ts";
 import { isInUse, openForReading } from "./reading.ts";
@@ -43,47 +43,44 @@ const counted = [
 const restore =
   "Stop Hookyard, restore a backup into a new directory and start with --data set to it. Keep this one: some of its data may be recoverable.";
 
+const asItSays = "As the sentence says.";
+
 /** Throws an `OpenError` when there is nothing to examine. */
 export function examineData(data: string): Examination {
   const file = join(data, dataFileName);
-  if (statSync(data, { throwIfNoEntry: false })?.isDirectory() !== true)
-    throw new OpenError(`There is no data directory ${data}.`);
-  if (!readdirSync(data).some((name) => name.startsWith("hookyard.")))
-    throw new OpenError(`${data} has no Hookyard data.`);
+  refuseNothing(data);
+  const findings: Finding[] = [];
+  const checked: string[] = [];
+  const check = <Result>(what: string | null, run: () => Result): Result | null => {
+    if (what !== null) checked.push(what);
+    try {
+      return run();
+    } catch (error) {
+      findings.push({
+        level: "error",
+        message: openErrorOf(error, data, "reading").message,
+        cure: mayHaveLostData(error) ? restore : asItSays,
+      });
+      return null;
+    }
+  };
   const examination: Examination = {
     dataDir: data,
-    inUse: isInUse(data),
-    sizes: { data: sizeOf(file), log: sizeOf(logOf(file)), free: null },
+    inUse: check(null, () => isInUse(data)) ?? false,
+    sizes: { data: null, log: null, free: null },
     format: null,
     newestFormat: migrations.length,
     rows: {},
-    checked: ["permissions"],
-    findings: rightsFaultsOf(data).map((message) => ({
-      level: "warning",
-      message,
-      cure: "Start Hookyard once: it removes the permissions of other users, or reports why it cannot.",
-    })),
+    checked,
+    findings,
   };
-  const { findings, checked } = examination;
-  const marker = readMarker(data);
-  if (sizeOf(join(data, lockFileName)) === null && sizeOf(file) !== null) {
-    findings.push({
-      level: "warning",
-      message: `${lockFileName} is missing.`,
-      cure: "It was deleted, perhaps while Hookyard was running. The next start creates it.",
-    });
-  }
-  if (marker === null && sizeOf(file) !== null) {
-    findings.push({
-      level: "warning",
-      message:
-        "The marker, which records what the file must contain, is missing, so lost data cannot be detected.",
-      cure: "The next start creates it.",
-    });
-  }
-  const left = framesOf(file);
-  try {
-    checked.push("files against the marker");
+  check("permissions", () => examineRights(data, findings));
+  check("room on the disk", () => examineRoom(data, findings));
+  check("files against the marker", () => {
+    examination.sizes = { data: sizeOf(file), log: sizeOf(logOf(file)), free: null };
+    const marker = readMarker(data);
+    if (examination.sizes.data !== null) examineBeside(data, marker, findings);
+    const left = framesOf(file);
     checkDataFile(file, data, marker);
     const { db, file: read, close } = openForReading(data);
     try {
@@ -93,14 +90,79 @@ export function examineData(data: string): Examination {
     } finally {
       close();
     }
+  });
+  return examination;
+}
+
+function refuseNothing(data: string): void {
+  try {
+    if (statSync(data, { throwIfNoEntry: false })?.isDirectory() !== true)
+      throw new OpenError(`There is no data directory ${data}.`);
+    if (!readdirSync(data).some((name) => name.startsWith("hookyard.")))
+      throw new OpenError(`${data} has no Hookyard data.`);
   } catch (error) {
+    throw openErrorOf(error, data, "reading");
+  }
+}
+
+function examineRights(data: string, findings: Finding[]): void {
+  for (const message of rightsFaultsOf(data)) {
     findings.push({
-      level: "error",
-      message: openErrorOf(error, data).message,
-      cure: mayHaveLostData(error) ? restore : "As the sentence says.",
+      level: "warning",
+      message,
+      cure: "Start Hookyard once: it removes the permissions of other users, or reports why it cannot.",
     });
   }
-  return examination;
+  for (const path of [data, join(data, dataFileName)]) {
+    if (!existsSync(path) || isWritable(path)) continue;
+    findings.push({
+      level: "warning",
+      message: `${path} cannot be written to, so Hookyard cannot start with it.`,
+      cure: "Check its permissions, that it belongs to the user who starts Hookyard, and that its file system is mounted for writing.",
+    });
+  }
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A start needs some 0.4 MB. */
+const scarceBytes = 1024 * 1024;
+
+function examineRoom(data: string, findings: Finding[]): void {
+  const { bavail, blocks, bsize } = statfsSync(data);
+  // Some file systems do not know.
+  if (blocks === 0 || bavail * bsize >= scarceBytes) return;
+  findings.push({
+    level: "warning",
+    message: `The disk that holds ${data} is full: it has ${(bavail * bsize).toLocaleString("en")} bytes left.`,
+    cure: "Free disk space. Until then Hookyard cannot write, and ingest answers 503.",
+  });
+}
+
+/** The lock and the marker. */
+function examineBeside(data: string, marker: Marker | null, findings: Finding[]): void {
+  if (sizeOf(join(data, lockFileName)) === null) {
+    findings.push({
+      level: "warning",
+      message: `${lockFileName} is missing.`,
+      cure: "It was deleted, perhaps while Hookyard was running. The next start creates it.",
+    });
+  }
+  if (marker === null) {
+    findings.push({
+      level: "warning",
+      message:
+        "The marker, which records what the file must contain, is missing, so lost data cannot be detected.",
+      cure: "The next start creates it.",
+    });
+  }
 }
 
 function mayHaveLostData(error: unknown): boolean {

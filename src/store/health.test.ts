@@ -31,6 +31,11 @@ const failing = (code: string): Error =>
 const markerIn = (data: string): { beat: number; hasLog: boolean } =>
   JSON.parse(readFileSync(join(data, markerName), "utf8")) as { beat: number; hasLog: boolean };
 
+const inData =
+  (harm: (path: string) => void, suffix = "") =>
+  (data: string): void =>
+    harm(join(data, `${dataFileName}${suffix}`));
+
 afterEach(() => void vi.useRealTimers());
 
 test("the files are looked at every second, and not any more after the end", () => {
@@ -197,21 +202,10 @@ test.each<[what: string, harm: (data: string) => void, sentence: RegExp]>([
     (data) => rmSync(data, { recursive: true }),
     /hookyard\.db has been moved or deleted/,
   ],
-  [
-    "the data file is deleted",
-    (data) => rmSync(join(data, dataFileName)),
-    /hookyard\.db has been moved or deleted/,
-  ],
-  [
-    "the log is deleted",
-    (data) => rmSync(join(data, `${dataFileName}-wal`)),
-    /-wal has been moved or deleted/,
-  ],
-  [
-    "the index of the log is deleted",
-    (data) => rmSync(join(data, `${dataFileName}-shm`)),
-    /-shm has been moved or deleted/,
-  ],
+  ["the data file is deleted", inData(rmSync), /hookyard\.db has been moved or deleted/],
+  ["the log is deleted", inData(rmSync, "-wal"), /-wal has been moved or deleted/],
+  ["the log is emptied", inData(truncateSync, "-wal"), /newest data, has been emptied/],
+  ["the index of the log is deleted", inData(rmSync, "-shm"), /-shm has been moved or deleted/],
   [
     "the data file is replaced",
     (data) => {

@@ -19,7 +19,7 @@ import type { Problem } from "../domain/problem.ts";
 import type { HealthStore } from "../engine/store-ports.ts";
 import { DataFault, storeFailure } from "../engine/store-failure.ts";
 import { monotonic, startIdleTimer, type RealTimer } from "../engine/real-time.ts";
-import { logOf, sizeOf } from "./data-file.ts";
+import { isWholeLog, logOf, sizeOf } from "./data-file.ts";
 import { checkedAtStart, isDamage, startCheck } from "./integrity.ts";
 import { removeMarker, writeMarker } from "./marker.ts";
 
@@ -53,6 +53,9 @@ export class StoreHealth {
   readonly #beat;
   readonly #tried;
   readonly #totalChanges;
+  readonly #logged;
+  readonly #pageSize: number;
+  #logSize = 0;
   #size = 0;
   /**
    * The smallest size that the database has had since it was shortened. A checkpoint may still cut
@@ -63,6 +66,7 @@ export class StoreHealth {
   #changesAtBeat = -1;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #moved: DataFault | null = null;
+  #lostLog = false;
   #damage: Error | null = null;
   #failing: Error | null = null;
   #check: { stop(): void } | null = null;
@@ -79,6 +83,10 @@ export class StoreHealth {
       .pluck();
     this.#tried = db.prepare("INSERT OR REPLACE INTO meta VALUES ('tried', hex(zeroblob(?)))");
     this.#totalChanges = db.prepare<[], number>("SELECT total_changes()").pluck();
+    this.#logged = db.prepare<[], { log: number; checkpointed: number }>(
+      "PRAGMA wal_checkpoint(NOOP)",
+    );
+    this.#pageSize = Number(db.pragma("page_size", { simple: true }));
     if (file !== null) this.#mark();
     const paths = file === null ? [] : [file.file, logOf(file.file), `${file.file}-shm`];
     this.#files = paths.map((path) => ({ path, is: identityOf(path) }));
@@ -130,13 +138,19 @@ export class StoreHealth {
     if (this.#failing !== null) this.#set({ failing: null });
   }
 
+  /** What the log has for the data file is lost: a checkpoint would write something else there. */
+  get lostLog(): boolean {
+    return this.#lostLog;
+  }
+
   /** Before the database is closed: from here on SQLite may remove the log. */
   end(): void {
+    this.#look();
     this.#ended = true;
     this.#timer?.cancel();
     this.#checkTimer?.cancel();
     this.#check?.stop();
-    if (this.#file === null) return;
+    if (this.#file === null || this.#lostLog) return;
     const { data, file, database } = this.#file;
     try {
       // What lies there now is not ours to describe.
@@ -217,6 +231,13 @@ export class StoreHealth {
         );
       }
     }
+    this.#lostLog = this.#isLogLost(file);
+    if (this.#lostLog) {
+      return new DataFault(
+        "DATA_DAMAGED",
+        `${logOf(file)}, which holds the newest data, has been emptied, cut off or overwritten. Hookyard has stopped writing. Stop Hookyard, and start it with a restored copy or with another --data directory.`,
+      );
+    }
     if (size >= this.#size && this.#least === Infinity) return null;
     const wanted = this.#bytesWanted();
     if (size < this.#size && Math.min(this.#least, wanted) > size) {
@@ -229,6 +250,22 @@ export class StoreHealth {
     // Checkpoints have caught up.
     if (size === wanted) this.#least = Infinity;
     return null;
+  }
+
+  /**
+   * SQLite never shortens it here. Another program may empty it by a checkpoint, and then the data
+   * file has everything.
+   */
+  #isLogLost(file: string): boolean {
+    const size = sizeOf(logOf(file)) ?? 0;
+    if (size < this.#logSize || !isWholeLog(file, 0, this.#pageSize)) {
+      // SQLite does not say within a transaction.
+      if (this.#db.inTransaction) return this.#lostLog;
+      const { log, checkpointed } = this.#logged.get() as { log: number; checkpointed: number };
+      if (log > checkpointed && !isWholeLog(file, log, this.#pageSize)) return true;
+    }
+    this.#logSize = size;
+    return false;
   }
 
   /** Asked of SQLite: to open the file here and close it again would drop SQLite's lock on it. */

@@ -6,18 +6,17 @@ import {
   rmSync,
   writeFileSync,
   chmodSync,
-  chownSync,
   copyFileSync,
+  truncateSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { OpenError } from "../app-errors.ts";
-import { readMarker } from "./marker.ts";
+import { markerName, readMarker } from "./marker.ts";
 import { migrations } from "./migrations/migrations.ts";
-import { dataFileName, lockFileName, openErrorOf } from "./open.ts";
-import { openStore } from "./sqlite-store.ts";
+import { dataFileName, lockFileName, openDatabase, openErrorOf } from "./open.ts";
+import { createStore, openStore } from "./sqlite-store.ts";
 import {
   expectConsistent,
   openFilesIn,
@@ -26,7 +25,10 @@ import {
   schemaOf,
   temporaryDirectory,
   type TestStore,
+  giveAway,
   refusal,
+  whereOthersReach,
+  withoutRights,
 } from "./store.fixture.ts";
 
 const ourId = 0x484b5944;
@@ -57,30 +59,6 @@ function bytesIn(directory: string): Record<string, string> {
   return Object.fromEntries(
     contents.map(([name, bytes]) => [name, createHash("sha256").update(bytes).digest("hex")]),
   );
-}
-
-/** root becomes another user below, who may have no way into root's own temporary directory. */
-const whereOthersReach = process.geteuid?.() === 0 ? "/tmp" : tmpdir();
-
-/**
- * What a user without special rights meets. The superuser may write anywhere, so it steps down for
- * a moment.
- */
-function withoutRights<Result>(run: () => Result): Result {
-  if (process.geteuid?.() !== 0) return run();
-  process.seteuid?.(65_534);
-  try {
-    return run();
-  } finally {
-    process.seteuid?.(0);
-  }
-}
-
-/** To the user that `withoutRights` steps down to. */
-function giveAway(data: string): void {
-  if (process.geteuid?.() !== 0) return;
-  for (const path of [data, ...readdirSync(data).map((name) => join(data, name))])
-    chownSync(path, 65_534, 65_534);
 }
 
 describe("a data file", () => {
@@ -327,6 +305,25 @@ test("an end closes every file of the directory", () => {
   expect(openFilesIn(data)).toEqual([]);
 });
 
+test("an end copies nothing from a log that was emptied to the data file, which keeps what the last checkpoint left there", () => {
+  const data = temporaryDirectory();
+  const [file, log] = [join(data, dataFileName), join(data, `${dataFileName}-wal`)];
+  const { db, health, close } = openDatabase(data);
+  const store = createStore({ db, health, close });
+  store.commit([request([{}, {}])]);
+  db.pragma("wal_checkpoint(PASSIVE)");
+  const bytes = readFileSync(file);
+  store.commit([request([{}])]);
+  truncateSync(log);
+  // The clock is saved in any case.
+  store.saveClock({ now: 5, wallAt: 6, mode: "paused", speed: 1 });
+  store.close();
+  expect(readFileSync(file).equals(bytes)).toBe(true);
+  expect(refusal(data)).toMatch(/-wal is damaged\. It holds the newest data/);
+  for (const path of [log, join(data, markerName)]) rmSync(path);
+  expect(openTestStore(data).store.stats().messages.total).toBe(2);
+});
+
 describe("said in a sentence", () => {
   test("that another Hookyard uses the data, which goes on undisturbed", () => {
     const data = temporaryDirectory();
@@ -384,7 +381,7 @@ describe("said in a sentence", () => {
     openStore(data).close();
   });
 
-  test.each<[string, (path: string) => void]>([
+  test.each<[string, (path: string) => void, RegExp?]>([
     ["a file stands where the directory should be", (path) => writeFileSync(path, "")],
     [
       "a directory stands where the data file should be",
@@ -394,10 +391,18 @@ describe("said in a sentence", () => {
       "a directory stands where the lock should be",
       (path) => mkdirSync(join(path, "hookyard.lock"), { recursive: true }),
     ],
-  ])("that %s", (_what, put) => {
+    [
+      "the lock is damaged",
+      (path) => {
+        mkdirSync(path);
+        writeFileSync(join(path, lockFileName), "no database".repeat(100));
+      },
+      /lock is damaged\. It holds no data: delete it/,
+    ],
+  ])("that %s", (_what, put, sentence = /cannot be (created|opened|written)/) => {
     const data = join(temporaryDirectory(), "data");
     put(data);
-    expect(refusal(data)).toMatch(/cannot be (created|opened|written)/);
+    expect(refusal(data)).toMatch(sentence);
   });
 
   test.skipIf(process.platform === "win32")("that the directory is read-only", () => {
@@ -409,6 +414,15 @@ describe("said in a sentence", () => {
     expect(withoutRights(() => refusal(data))).toMatch(/cannot be (written to|opened for writing)/);
     expect(bytesIn(data)).toEqual(before);
     chmodSync(data, 0o755);
+  });
+
+  test.skipIf(process.platform === "win32")("that a directory in it cannot be read", () => {
+    const data = temporaryDirectory(whereOthersReach);
+    openStore(data).close();
+    mkdirSync(join(data, "certificates"));
+    giveAway(data);
+    chmodSync(join(data, "certificates"), 0);
+    expect(withoutRights(() => refusal(data))).toMatch(/certificates cannot be opened for writing/);
   });
 
   test.skipIf(process.platform === "win32")("that the file is read-only", () => {

@@ -41,7 +41,11 @@ export function openDatabase(data: string): OpenedDatabase {
     };
     return { db, health, close };
   }
-  makeDataDirectory(data);
+  try {
+    makeDataDirectory(data);
+  } catch (error) {
+    throw openErrorOf(error, data);
+  }
   const lock = takeLock(data);
   try {
     const { db, health } = openFile(data);
@@ -50,7 +54,7 @@ export function openDatabase(data: string): OpenedDatabase {
       health,
       close: () => {
         health.end();
-        db.close();
+        closeFile(db, health);
         lock.close();
       },
     };
@@ -87,11 +91,31 @@ function openFile(data: string): { db: Db; health: StoreHealth } {
   }
 }
 
+/**
+ * The last connection that can write makes a checkpoint when it closes. Beside one that cannot, it
+ * makes none, and the data file stays as the last checkpoint left it.
+ */
+function closeFile(db: Db, { lostLog }: StoreHealth): void {
+  if (!lostLog) return void db.close();
+  const reader = new Database(db.name, { readonly: true });
+  try {
+    reader.pragma("user_version");
+  } catch {
+    // The log is what cannot be read. The connection has its lock all the same.
+  }
+  db.close();
+  reader.close();
+}
+
 /** The error with the sentence that the user sees. */
-export function openErrorOf(error: unknown, data: string): OpenError {
+export function openErrorOf(
+  error: unknown,
+  data: string,
+  purpose: "writing" | "reading" = "writing",
+): OpenError {
   return error instanceof OpenError
     ? error
-    : new OpenError(explain(error, join(data, dataFileName)));
+    : new OpenError(explain(error, join(data, dataFileName), purpose));
 }
 
 /**
@@ -116,9 +140,13 @@ function takeLock(data: string): Db {
     if (codeOf(error).startsWith("SQLITE_BUSY")) {
       throw new DataInUse(data);
     }
+    if (isDamage(error)) throw new OpenError(damagedLock(file));
     throw new OpenError(`The data directory ${data} cannot be written to: ${sentenceOf(error)}`);
   }
 }
+
+export const damagedLock = (file: string): string =>
+  `${file} is damaged. It holds no data: delete it while no Hookyard runs, and start again.`;
 
 /**
  * The lock file may have been deleted under the process that holds it. Whoever has the data file
@@ -263,7 +291,7 @@ function damaged(file: string, details = ""): string {
   return `${file} is damaged${details}. It was not changed. Restore a copy into a new directory and start with --data set to it; hookyard doctor has the details.`;
 }
 
-function explain(error: unknown, file: string): string {
+function explain(error: unknown, file: string, purpose: "writing" | "reading"): string {
   switch (codeOf(error)) {
     case "SQLITE_NOTADB":
       return `${file} is not a Hookyard data file, or it is damaged. It was not changed. Restore a copy, or choose another --data directory.`;
@@ -276,7 +304,7 @@ function explain(error: unknown, file: string): string {
     case "EPERM":
     case "EROFS":
     case "EISDIR":
-      return `${file} cannot be opened for writing. Check its permissions and those of its directory.`;
+      return `${pathOf(error) ?? file} cannot be opened for ${purpose}. Check its permissions and those of its directory.`;
     case "SQLITE_BUSY":
       return `${file} is in use or locked by another program: another Hookyard, hookyard backup or hookyard doctor. Wait for it or stop it, or start this one with another --data directory.`;
     case "SQLITE_FULL":
@@ -286,6 +314,9 @@ function explain(error: unknown, file: string): string {
       return `${file} cannot be opened: ${sentenceOf(error)}`;
   }
 }
+
+/** Of the file system's errors. */
+const pathOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).path;
 
 function codeOf(error: unknown): string {
   const code =

@@ -10,7 +10,8 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { OpenError } from "../app-errors.ts";
 import { logOf } from "./data-file.ts";
-import { dataFileName, lockFileName } from "./open.ts";
+import { isDamage } from "./integrity.ts";
+import { damagedLock, dataFileName, lockFileName } from "./open.ts";
 import type { Db } from "./transactions.ts";
 
 /** A writer that is committing, or cleaning up after a kill, is done by then. */
@@ -73,7 +74,8 @@ export function isInUse(data: string): boolean {
     lock.prepare("SELECT count(*) FROM sqlite_master").get();
     return false;
   } catch (error) {
-    return (error as { code: string }).code.startsWith("SQLITE_BUSY");
+    if ((error as { code: string }).code.startsWith("SQLITE_BUSY")) return true;
+    throw isDamage(error) ? new OpenError(damagedLock(file)) : error;
   } finally {
     lock.close();
   }

@@ -3,7 +3,7 @@
  * them, and what must always hold.
  */
 
-import { mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
+import { chownSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
@@ -274,4 +274,28 @@ export function refusal(data: string): string {
     return (error as Error).message;
   }
   throw new Error("it was opened");
+}
+
+/** root becomes another user below, who may have no way into root's own temporary directory. */
+export const whereOthersReach = process.geteuid?.() === 0 ? "/tmp" : tmpdir();
+
+/**
+ * What a user without special rights meets. The superuser may write anywhere, so it steps down for
+ * a moment.
+ */
+export function withoutRights<Result>(run: () => Result): Result {
+  if (process.geteuid?.() !== 0) return run();
+  process.seteuid?.(65_534);
+  try {
+    return run();
+  } finally {
+    process.seteuid?.(0);
+  }
+}
+
+/** To the user that `withoutRights` steps down to. */
+export function giveAway(data: string): void {
+  if (process.geteuid?.() !== 0) return;
+  for (const path of [data, ...readdirSync(data).map((name) => join(data, name))])
+    chownSync(path, 65_534, 65_534);
 }

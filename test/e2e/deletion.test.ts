@@ -126,6 +126,15 @@ describe("a deletion", () => {
     await view.users.focus();
     await page.keyboard.type("ana");
     await view.sends.press("Space");
+    await view.suppresses.uncheck();
+    await view.suppresses.check();
+    await view.entry(/Suppressed users/).click();
+    await view.suppressed.fill("zoe");
+    await page.reload();
+    await expect.poll(() => view.suppressed.inputValue()).toBe("zoe");
+    await page.goBack();
+    await expect.poll(() => view.users.inputValue()).toBe("ana");
+    expect(await view.sends.isChecked()).toBe(false);
     await view.ask.press("Enter");
     await view.confirm.press("Enter");
     await view.deletion("ana").waitFor();

@@ -51,7 +51,11 @@ const configuredDestination = z
         }),
     ),
     mappings: z.array(mappingDraft).optional(),
-    sharedSecret: z.string().nullable().optional().describe("Unchanged when left out."),
+    sharedSecret: z
+      .string()
+      .nullable()
+      .optional()
+      .describe("Unchanged when left out, and when it is `left-out`, as in an export."),
     enabled: z.boolean().optional(),
     retryProfile: z.string().optional(),
     payload: payloadShape.optional(),
@@ -105,7 +109,7 @@ export const configurationCalls = [
         .boolean()
         .default(false)
         .describe(
-          "With the shared secrets and the credentials in webhooks' URLs and headers. Otherwise a shared secret is left out, and each credential is replaced by `left-out`.",
+          "With the shared secrets and the credentials in webhooks' URLs and headers. Otherwise each of them is replaced by `left-out`.",
         ),
     }),
     answer: configurationDocument,

@@ -185,6 +185,46 @@ test("what is not in the file is named", () => {
   expect(keptBeside(document, present)).toEqual(["source By hand", "retry profile quick"]);
 });
 
+test("what has the name of an entry of the file, and is not what the entry means, is named too", () => {
+  const webhooks = [{ url: "http://a.localhost/", headers: {} }];
+  const orders = { name: "Orders", sources: [], webhooks };
+  const steps = [{ do: "answer" as const, status: 200 }];
+  const endpoint = { name: "Flaky", steps, after: "repeat-last" as const };
+  const client = { name: "Phone", writeKey: "old" };
+  const present = {
+    version: 1 as const,
+    sources: [
+      { name: "Shop", writeKey: "old" },
+      { name: "Shop", writeKey: "new" },
+      { name: "App", writeKey: "made" },
+    ],
+    endpoints: [
+      { ...endpoint, path: "flaky" },
+      { ...endpoint, path: "moved" },
+    ],
+    destinations: [orders, orders],
+    audiences: [
+      { name: "Big", key: "bigger", members: [] },
+      { name: "Big", key: "big", members: [] },
+    ],
+    clients: [client],
+  };
+  const document = {
+    version: 1 as const,
+    sources: [{ name: "Shop", writeKey: "new" }, { name: "App" }],
+    endpoints: [{ ...endpoint, path: "moved" }],
+    destinations: [orders],
+    audiences: [{ name: "Big", members: [] }],
+    clients: [{ ...client, writeKey: "new" }],
+  };
+  expect(keptBeside(document, present)).toEqual([
+    "another source Shop",
+    "another test endpoint Flaky",
+    "another destination Orders",
+    "another audience Big",
+  ]);
+});
+
 test("a start says which credentials are missing and what is not in the file, and refuses what is wrong", async () => {
   const ports = { ingest: 0, endpoints: 0, endpointsTls: 0 };
   const app = createApp({ data: ":memory:", ports, version: "1.2.3" });

@@ -9,6 +9,7 @@ import { dirname, join, resolve } from "node:path";
 import type { Api } from "../api/api.ts";
 import { WrongConfig } from "../app-errors.ts";
 import type { ConfigurationDocument } from "../contract/configuration.ts";
+import { snakeCase } from "../domain/snake-case.ts";
 import type { ConfigFile } from "./read-config.ts";
 
 const names = ["yaml", "yml", "json", "ts", "mts", "js", "mjs"].map(
@@ -60,29 +61,37 @@ function findUpwards(from: string): string | null {
 
 type Named = { name?: string; key?: string; writeKey?: string; path?: string };
 
+/** What each is known by in a file that names it; else it is known by its name. */
+const kinds = {
+  sources: { kind: "source", known: ({ writeKey }: Named) => writeKey },
+  endpoints: { kind: "test endpoint", known: ({ path }: Named) => path },
+  destinations: { kind: "destination", known: () => undefined },
+  audiences: { kind: "audience", known: ({ key, name = "" }: Named) => key ?? snakeCase(name) },
+  computedTraits: {
+    kind: "computed trait",
+    known: ({ key, name = "" }: Named) => key ?? snakeCase(name),
+  },
+  clients: { kind: "simulated client", known: () => undefined },
+  retryProfiles: { kind: "retry profile", known: () => undefined },
+} as const;
+
 /** What exists and is not in the file: somebody created it elsewhere, and it stays. */
 export function keptBeside(
   document: ConfigurationDocument,
   present: ConfigurationDocument,
 ): string[] {
-  const kinds = {
-    sources: "source",
-    endpoints: "test endpoint",
-    destinations: "destination",
-    audiences: "audience",
-    computedTraits: "computed trait",
-    clients: "simulated client",
-    retryProfiles: "retry profile",
-  } as const;
-  return Object.entries(kinds).flatMap(([list, kind]) => {
+  return Object.entries(kinds).flatMap(([list, { kind, known }]) => {
     const wanted = (document[list as keyof typeof kinds] ?? []) as Named[];
-    const there = (present[list as keyof typeof kinds] ?? []) as Named[];
-    const isWanted = (one: Named): boolean =>
-      wanted.some((other) =>
-        (["writeKey", "path", "key", "name"] as const).some(
-          (member) => one[member] !== undefined && one[member] === other[member],
-        ),
+    const others = [...((present[list as keyof typeof kinds] ?? []) as Named[])];
+    for (const one of wanted) {
+      const key = known(one);
+      const place = others.findIndex((other) =>
+        key === undefined ? other.name === one.name : known(other) === key,
       );
-    return there.filter((one) => !isWanted(one)).map(({ name }) => `${kind} ${name}`);
+      if (place !== -1) others.splice(place, 1);
+    }
+    return others.map(({ name }) =>
+      wanted.some((one) => one.name === name) ? `another ${kind} ${name}` : `${kind} ${name}`,
+    );
   });
 }

@@ -99,7 +99,7 @@ export async function backupCommand({ args }: { args: string[] }): Promise<numbe
     process.stdout.write(
       json
         ? `${JSON.stringify(written)}\n`
-        : `${file}: ${count(messages)} messages, ${count(bytes)} bytes, checked. To restore it, put it into a new directory as hookyard.db and start with --data set to that directory.\n`,
+        : `${file}: ${count(messages)} ${messages === 1 ? "message" : "messages"}, ${count(bytes)} bytes, checked. To restore it, put it into a new directory as hookyard.db and start with --data set to that directory.\n`,
     );
     return 0;
   } catch (error) {

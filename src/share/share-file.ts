@@ -377,5 +377,5 @@ export function writeShareBytes({
 
 export function writtenText({ file, bytes, messages }: Written): string {
   const count = (n: number): string => n.toLocaleString("en");
-  return `${file}: ${count(messages)} messages, ${count(bytes)} bytes.`;
+  return `${file}: ${count(messages)} ${messages === 1 ? "message" : "messages"}, ${count(bytes)} bytes.`;
 }

@@ -143,9 +143,11 @@ export function redactedPaths(paths: readonly string[]): string[][] | Problem {
   const parsed: string[][] = [];
   for (const path of paths) {
     const tokens = parseMemberPath(path.replace(/^\$(?=[.[])\.?/, ""));
-    if (tokens === null || /(?:^|\.)\*(?:$|[.[])/.test(path))
+    // Several paths in one text are one name with a space or a comma, which no message has.
+    const unquoted = path.replaceAll(/\["(?:[^"\\]|\\.)*"\]/g, "");
+    if (tokens === null || /[\s,]|(?:^|\.)\*(?:$|[.[])/.test(unquoted))
       return invalid(
-        `“${path}” is not the path of a member. Write properties.email, or properties["last name"]; through a list, a path applies to each element.`,
+        `“${path}” is not the path of a member. Write properties.email, or properties["last name"], and each path on its own; through a list, a path applies to each element.`,
       );
     parsed.push(tokens);
   }

@@ -100,12 +100,17 @@ describe("a deletion request", () => {
 
 describe("suppressed users", () => {
   test("are suppressed once, by the first request, until they are lifted", () => {
-    const { store } = openTestStore();
-    store.suppress("ada", 1, 5 as DeletionId);
+    const one = openTestStore();
+    const { store } = one;
+    const deletionId = ask(one, ["ada"]);
+    store.suppress("ada", 1, deletionId);
     store.suppress("ada", 2, null);
-    expect(store.suppressions("", 10, null).items).toEqual([
-      { userId: "ada", since: 1, deletionId: 5 },
-    ]);
+    const ada = { userId: "ada", since: 1, deletionId };
+    expect(store.suppressions("", 10, null).items).toEqual([ada]);
+    expect(store.suppression("ada")).toEqual(ada);
+    store.deleteDeletion(deletionId);
+    expect(store.suppressions("", 10, null).items).toEqual([{ ...ada, deletionId: null }]);
+    expect(store.suppression("ada")).toEqual({ ...ada, deletionId: null });
     expect(store.suppressedUsers()).toEqual(["ada"]);
     expect(store.lift("ada")).toBe(true);
     expect(store.lift("ada")).toBe(false);

@@ -148,10 +148,15 @@ function suppressions(db: Db) {
     "INSERT INTO suppressions VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
   );
   const remove = db.prepare<[string]>("DELETE FROM suppressions WHERE user_id = ?");
-  const one = db.prepare<[string], SuppressionRow>("SELECT * FROM suppressions WHERE user_id = ?");
+  // Its request may have been removed.
+  const columns =
+    "user_id, since, (SELECT id FROM deletions WHERE id = deletion_id) AS deletion_id";
+  const one = db.prepare<[string], SuppressionRow>(
+    `SELECT ${columns} FROM suppressions WHERE user_id = ?`,
+  );
   const span = "FROM suppressions WHERE user_id >= ? AND user_id < ? AND user_id > ?";
   const page = db.prepare<[string, string, string, number], SuppressionRow>(
-    `SELECT * ${span} ORDER BY user_id LIMIT ?`,
+    `SELECT ${columns} ${span} ORDER BY user_id LIMIT ?`,
   );
   const count = db
     .prepare<[string, string, string], number>(

@@ -455,7 +455,7 @@ test.each<[string, RegExp, string]>([
   ],
   [
     "a page of suppressions",
-    /SELECT \* FROM suppressions WHERE user_id >= \?/,
+    /SELECT user_id, .* FROM suppressions WHERE user_id >= \?/,
     "PRIMARY KEY (user_id>? AND user_id<?)",
   ],
   [

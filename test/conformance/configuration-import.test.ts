@@ -59,6 +59,10 @@ test("an export has no credentials unless they are asked for; read back, they st
     webhooks,
     sharedSecret: "s3cr3t",
   });
+  const plain = [{ url: "http://c.localhost/", headers: {} }];
+  await app.call("destinations.create", { name: "Unsigned", sourceIds: [], webhooks: plain });
+  const endpoint = "https://ada:s3cr3t@b.localhost/";
+  await app.call("clients.create", { name: "Phone", writeKey: "k", endpoint });
   const document = await app.call("configuration.export", {});
   expect(JSON.stringify(document)).not.toContain("s3cr3t");
   expect(document.destinations?.[0]?.webhooks).toEqual([
@@ -68,16 +72,24 @@ test("an export has no credentials unless they are asked for; read back, they st
     },
   ]);
 
-  expect(await app.call("configuration.import", document)).toEqual({ created: 0, updated: 3 });
-  expect((await app.call("destinations.list", {})).items).toMatchObject([
-    { webhooks, hasSharedSecret: true },
-  ]);
+  expect(await app.call("configuration.import", document)).toEqual({ created: 0, updated: 5 });
+  const [shop] = (await app.call("destinations.list", {})).items;
+  expect(shop).toMatchObject({ webhooks, hasSharedSecret: true });
+  expect(await app.call("destinations.secret", { id: shop?.id ?? "" })).toMatchObject({
+    sharedSecret: "s3cr3t",
+  });
 
   await app.call("pipeline.reset", { what: "everything" });
   const { missing } = await app.call("configuration.import", document);
   expect(missing).toEqual([
     "Shop: the credentials in the URL https://left-out:left-out@a.localhost/?token=left-out&x=1",
     "Shop: the value of Authorization for https://left-out:left-out@a.localhost/?token=left-out&x=1",
+    "Shop: the shared secret",
+    "Phone: the credentials in the URL https://left-out:left-out@b.localhost/",
+  ]);
+  expect((await app.call("destinations.list", {})).items).toMatchObject([
+    { name: "Shop", hasSharedSecret: false },
+    { name: "Unsigned", hasSharedSecret: false },
   ]);
 });
 

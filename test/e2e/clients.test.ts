@@ -97,6 +97,16 @@ describe("a simulated client", () => {
     await inspector.call("clock.advance", { byMs: 10_000 });
     await view.batch(2).filter({ hasText: "10 calls" }).filter({ hasText: "sent, 200" }).waitFor();
     expect((await inspector.call("messages.list", {})).total).toBe(30);
+
+    const { id } = await inspector.call("clients.create", { name: "Other", writeKey: "nobody's" });
+    const writeKey = async () => (await inspector.call("clients.get", { id })).writeKey;
+    await page.evaluate(`location.hash = "#/clients/${id}"`);
+    await view.source.selectOption(source.name);
+    await expect.poll(writeKey).toBe(source.writeKey);
+    await page.keyboard.press("Control+z");
+    await expect.poll(writeKey).toBe("nobody's");
+    await page.keyboard.press("Control+Shift+z");
+    await expect.poll(writeKey).toBe(source.writeKey);
   });
 
   test("is what the composer sends through, once it is chosen", async ({ open, inspector }) => {

@@ -126,6 +126,15 @@ describe("a deletion", () => {
     await view.users.focus();
     await page.keyboard.type("ana");
     await view.sends.press("Space");
+    await view.suppresses.uncheck();
+    await view.suppresses.check();
+    await view.entry(/Suppressed users/).click();
+    await view.suppressed.fill("zoe");
+    await page.reload();
+    await expect.poll(() => view.suppressed.inputValue()).toBe("zoe");
+    await page.goBack();
+    await expect.poll(() => view.users.inputValue()).toBe("ana");
+    expect(await view.sends.isChecked()).toBe(false);
     await view.ask.press("Enter");
     await view.confirm.press("Enter");
     await view.deletion("ana").waitFor();
@@ -143,5 +152,18 @@ describe("a deletion", () => {
     await inspector.call("deletions.create", { userIds: ["cyd"] });
     await view.entry(/^cyd/).click();
     await view.state.getByText("No delete message was needed: no source that knows").waitFor();
+
+    for (const group of ["big", "huge"]) {
+      const userIds = Array.from({ length: 5000 }, (_, nth) => `${group}-${nth}`);
+      await inspector.call("deletions.create", { userIds, suppress: false });
+    }
+    await view.entry(/^huge-0/).waitFor();
+    expect(await view.entry(/^ana/).count()).toBe(0);
+    await view.list.getByRole("button", { name: "Show more of 5" }).click();
+    await view.entry(/^ana/).waitFor();
+    expect(await view.entry(/^big-0/).count()).toBe(1);
+    await inspector.call("deletions.create", { userIds: ["dan"] });
+    await view.entry(/^dan/).waitFor();
+    await view.entry(/^ana/).waitFor();
   });
 });

@@ -129,7 +129,11 @@ describe("a share file", () => {
   }) => {
     await failing(inspector);
     await inspector.send([
-      { userId: "ben", event: "Signed Up", properties: { email: "b@c.test" } },
+      {
+        userId: "ben",
+        event: "Signed Up",
+        properties: { email: "b@c.test", "last name": "Quill" },
+      },
     ]);
     const { page } = await open(`/live?user=ada`);
     const dialog = page.getByRole("dialog", { name: "Share what happened" });
@@ -161,12 +165,17 @@ describe("a share file", () => {
     await dialog.getByRole("radio", { name: "a file for Hookyard" }).click();
     await dialog
       .getByRole("textbox", { name: /^Leave out/ })
-      .fill("properties.email, properties.note");
+      .fill('properties.email, properties["last name"] properties.note');
     const second = await saved();
     const lines = gunzipSync(second.bytes).toString();
     expect(lines.split("\n")).toHaveLength(2 + 2 * 3);
-    expect(lines).not.toContain("b@c.test");
+    expect(lines).not.toMatch(/b@c\.test|Quill/);
     expect(lines).not.toContain(inspector.writeKey);
+    await inspector.call("clock.advance", { byMs: 20 * 60_000 });
+    await dialog.getByRole("textbox", { name: /^Messages/ }).fill("last:1d");
+    await dialog.getByText("3 messages with attempts").waitFor();
+    await dialog.getByLabel("Received in").selectOption("the last 15 minutes");
+    await dialog.getByText("0 messages with attempts").waitFor();
     await page.keyboard.press("Escape");
 
     await page.keyboard.press("Escape");

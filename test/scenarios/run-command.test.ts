@@ -421,7 +421,7 @@ test("--share writes the messages of the first scenario that fails, in place of 
   const failed = await share("a.yaml", "b.yaml");
   expect(failed).toMatchObject({
     code: 1,
-    err: expect.stringMatching(/^failure\.hookyard: 1 messages, [\d,]+ bytes\.\n$/),
+    err: expect.stringMatching(/^failure\.hookyard: 1 message, [\d,]+ bytes\.\n$/),
   });
   const api = await read();
   expect((await api.call("messages.list", {})).body).toMatchObject({
@@ -438,7 +438,7 @@ test("--share writes the messages of the first scenario that fails, in place of 
   });
 
   const page = await run("b.yaml", "--share", "failure.html");
-  expect(page.err).toMatch(/^failure\.html: 1 messages/);
+  expect(page.err).toMatch(/^failure\.html: 1 message,/);
   expect(await readFile(join(directory, "failure.html"), "utf8")).toContain("<!doctype html>");
   const wrong = await run("b.yaml", "--share", "missing/failure.hookyard");
   expect(wrong).toMatchObject({ code: 1, err: expect.stringMatching(/cannot be written: ENOENT/) });

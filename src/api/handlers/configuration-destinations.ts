@@ -4,7 +4,7 @@
  */
 
 import type { ConfigurationDocument } from "../../contract/configuration.ts";
-import { urlWithoutCredentials, withKnown } from "../../domain/credentials.ts";
+import { leftOut, urlWithoutCredentials, withKnown } from "../../domain/credentials.ts";
 import type { Destination, MappingDraft, Webhook } from "../../domain/configuration.ts";
 import { invalid, isProblem } from "../../domain/problem.ts";
 import type { EndpointView } from "../../engine/endpoint-pipeline.ts";
@@ -50,9 +50,13 @@ export function destinationEntries(
       return withKnown({ url: isLinked ? one.url : here, headers }, [one, ...there]);
     });
     const mapped = mappings?.map((mapping) => mappingWithKnown(mapping, existing?.mappings ?? []));
-    const missing = [...merged, ...(mapped ?? [])].flatMap((one) =>
-      one.missing.map((value) => `${draft.name}: ${value}`),
-    );
+    const isSecretLeftOut = sharedSecret === leftOut;
+    const missing = [
+      ...[...merged, ...(mapped ?? [])].flatMap((one) => one.missing),
+      ...(isSecretLeftOut && (existing?.sharedSecret ?? null) === null
+        ? ["the shared secret"]
+        : []),
+    ].map((value) => `${draft.name}: ${value}`);
     const apply = () => {
       if (unknown !== undefined)
         return invalid(`no test endpoint has the name or path ${unknown.endpoint}.`);
@@ -72,7 +76,7 @@ export function destinationEntries(
         webhooks: merged.map(({ one }) => one),
         ...(mapped === undefined ? {} : { mappings: mapped.map(({ one }) => one) }),
       };
-      if (sharedSecret !== undefined)
+      if (sharedSecret !== undefined && !isSecretLeftOut)
         complete.sharedSecret = sharedSecret === "" ? null : sharedSecret;
       const applied =
         existing === undefined

@@ -2,6 +2,7 @@ import type { ConfigurationDocument } from "../../contract/configuration.ts";
 import type { AboutAnswer } from "../../contract/pipeline.ts";
 import {
   isEqual,
+  leftOut,
   urlWithoutCredentials,
   withKnown,
   withoutCredentials,
@@ -139,7 +140,7 @@ function exportConfiguration(pipeline: Pipeline, secrets: boolean): Configuratio
             ...(behind ? { behind } : {}),
           };
         }),
-        ...(secrets ? { sharedSecret } : {}),
+        ...(secrets ? { sharedSecret } : sharedSecret === null ? {} : { sharedSecret: leftOut }),
       })),
     ...exportComputations(pipeline),
     clients: clients
@@ -382,14 +383,14 @@ function clientEntries(
 ): Entry[] {
   return drafts.map((draft, index) => {
     const existing = clients.list().find((client) => client.name === draft.name);
+    const { endpoint } = draft;
     // What it leaves out stays as it is.
-    const isSame =
-      typeof existing?.endpoint === "string" &&
-      draft.endpoint === urlWithoutCredentials(existing.endpoint);
-    const known = isSame ? { ...draft, endpoint: existing.endpoint } : draft;
+    const { one, missing } = withKnown({ url: endpoint }, [{ url: existing?.endpoint }]);
+    const known = typeof endpoint === "string" ? { ...draft, endpoint: one.url } : draft;
     return {
       what: `clients[${index}]`,
       exists: existing !== undefined,
+      missing: missing.map((value) => `${draft.name}: ${value}`),
       apply: () =>
         existing === undefined ? clients.create(known) : clients.update(existing.id, known),
     };

@@ -16,6 +16,9 @@ export function clientsPage(page: Page) {
     flushAt: page.getByRole("textbox", { name: "Flush at" }),
     flushAfter: page.getByRole("textbox", { name: "Flush after" }),
     endpoint: page.getByRole("textbox", { name: "Endpoint" }),
+    source: page
+      .getByRole("region", { name: "Setup" })
+      .getByRole("combobox", { name: "Source", exact: true }),
     type: (name: string) => calls.getByRole("radio", { name, exact: true }),
     body: calls.getByRole("textbox", { name: "The call" }),
     make: calls.getByRole("button", { name: "Queue call" }),

@@ -12,6 +12,7 @@ export function deletionsPage(page: Page) {
     users: page.getByRole("textbox", { name: "Users" }),
     known: page.getByRole("list", { name: "Known users" }).getByRole("listitem"),
     sends: page.getByRole("checkbox", { name: "Send delete messages to destinations" }),
+    suppresses: page.getByRole("checkbox", { name: "Suppress: reject later messages" }),
     ask: page.getByRole("button", { name: /^Delete (\d+|1) users?$/ }),
     confirm: dialog.getByRole("button", { name: /^Delete/ }),
     deletion: (name: string) =>

@@ -30,7 +30,11 @@ export function ClientPane({ client, problem }: { client: Client; problem: Error
     saveAtOnce<typeof changes>(
       { ...client, sourceId: client.sourceId ?? undefined },
       changes,
-      (next) => call("clients.update", { id, ...next }),
+      // Without a source, its write key says what to put back.
+      (next) =>
+        "sourceId" in next && next.sourceId === undefined
+          ? call("clients.update", { id, writeKey: client.writeKey })
+          : call("clients.update", { id, ...next }),
     );
   const isOpen = state === "running";
   return (

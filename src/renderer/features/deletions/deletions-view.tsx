@@ -2,7 +2,8 @@
  * Deletions: users are deleted, each request is followed to its end, and suppressions are lifted.
  */
 
-import { useState } from "react";
+import { useCallback, useEffect, useState } from "react";
+import type { AnswerOf } from "../../../contract/contract.ts";
 import { Button } from "../../kit/controls.tsx";
 import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
@@ -26,14 +27,14 @@ export const deleteUsers = (): void => goTo(newId);
 const add = { label: "Delete users", run: deleteUsers };
 
 export function DeletionsView() {
-  const [limit, setLimit] = useState(pageSize);
-  const { answer: newest, error } = useLive("deletions.list", { limit });
-  const answer = useLast(newest);
+  const { list, error, more, readers } = usePages();
   const suppressed = count(useLive("suppressions.list", { limit: 1 }).answer?.total ?? 0);
   const openId = usePlace((place) => place.path[0]);
-  if (answer === undefined) return <ProblemText error={error} />;
+  if (list === undefined) return <ProblemText error={error} />;
 
-  const current = openId ?? answer.items[0]?.id;
+  const items = list.flatMap((page) => page.items);
+  const last = list.at(-1);
+  const current = openId ?? items[0]?.id;
   const entries: Entry[] = [
     {
       path: [suppressedPath],
@@ -42,7 +43,7 @@ export function DeletionsView() {
       detail: "later messages are rejected",
       inMenu: false,
     },
-    ...answer.items.map(({ id, users, userCount, state, requestedAt }) => ({
+    ...items.map(({ id, users, userCount, state, requestedAt }) => ({
       path: [id],
       label: usersInWords(
         users.map(({ userId }) => userId),
@@ -62,7 +63,7 @@ export function DeletionsView() {
   ];
   if (openId === newId)
     entries.unshift({ path: [newId], label: "New request", detail: "not sent yet", inMenu: false });
-  return (
+  const collection = (
     <Collection
       view="deletions"
       title="Deletions"
@@ -70,15 +71,10 @@ export function DeletionsView() {
       current={current === undefined ? undefined : [current]}
       add={add}
       below={
-        answer.nextCursor === null ? null : (
+        last === undefined || last.nextCursor === null ? null : (
           <li className="more-entries">
-            <Button
-              small
-              look="quiet"
-              onClick={() => setLimit(Math.min(limit + pageSize, 1000))}
-              disabled={limit >= 1000}
-            >
-              Show {pageSize} more of {count(answer.total)}
+            <Button small look="quiet" onClick={more}>
+              Show more of {count(last.total)}
             </Button>
           </li>
         )
@@ -109,4 +105,56 @@ export function DeletionsView() {
       }
     />
   );
+  return (
+    <>
+      {collection}
+      {readers}
+    </>
+  );
+}
+
+type Page = AnswerOf<"deletions.list">;
+
+/**
+ * The list as far as it is shown, in pages: an answer ends early where its requests have thousands of
+ * users. Until the pages behind a new first one are read again, the ones before stay.
+ */
+function usePages() {
+  const [wanted, setWanted] = useState(1);
+  const [older, setOlder] = useState<ReadonlyMap<string, Page>>(new Map());
+  const onRead = useCallback(
+    (cursor: string, page: Page) => setOlder((pages) => new Map(pages).set(cursor, page)),
+    [],
+  );
+  const { answer, error } = useLive("deletions.list", { limit: pageSize });
+  const first = useLast(answer);
+  const pages = first === undefined ? [] : [first];
+  const cursors: string[] = [];
+  while (pages.length === cursors.length + 1 && pages.length < wanted) {
+    const cursor = pages.at(-1)?.nextCursor ?? null;
+    if (cursor === null) break;
+    cursors.push(cursor);
+    const page = older.get(cursor);
+    if (page !== undefined) pages.push(page);
+  }
+  return {
+    list: useLast(pages.length === cursors.length + 1 ? pages : undefined),
+    error,
+    more: () => setWanted(wanted + 1),
+    readers: cursors.map((cursor) => <OlderPage key={cursor} cursor={cursor} onRead={onRead} />),
+  };
+}
+
+function OlderPage({
+  cursor,
+  onRead,
+}: {
+  cursor: string;
+  onRead: (cursor: string, page: Page) => void;
+}) {
+  const { answer } = useLive("deletions.list", { limit: pageSize, cursor });
+  useEffect(() => {
+    if (answer !== undefined) onRead(cursor, answer);
+  }, [cursor, answer, onRead]);
+  return null;
 }

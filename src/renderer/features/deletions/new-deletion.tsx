@@ -22,8 +22,8 @@ const shownUsers = 12;
 export function NewDeletion() {
   const given = usePlace((place) => userIdText(place.query["user"] ?? ""));
   const [text, setText] = useKept(`deletion of ${given}`, given);
-  const [suppress, setSuppress] = useState(true);
-  const [send, setSend] = useState(true);
+  const [suppress, setSuppress] = useKept(`suppress with deletion of ${given}`, true);
+  const [send, setSend] = useKept(`send with deletion of ${given}`, true);
   const [isAsking, setIsAsking] = useState(false);
   const go = usePlace((place) => place.go);
   const userIds = userIdsIn(text);
@@ -31,6 +31,8 @@ export function NewDeletion() {
   const users = some(userIds.length, "user");
   const leaveFor = (...path: string[]): void => {
     setText(given);
+    setSuppress(true);
+    setSend(true);
     go({ view: "deletions", path });
   };
 

@@ -6,6 +6,7 @@ import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { userIdsIn, wrongUserIds } from "../../kit/user-ids.ts";
 import { calendarDate, clockTime, count } from "../../kit/words.ts";
+import { useKept } from "../../stores/drafts.ts";
 import { useLast, useLive } from "../../stores/live-data.ts";
 import { hrefTo } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
@@ -96,7 +97,7 @@ export function Suppressions() {
 }
 
 function Suppress() {
-  const [text, setText] = useState("");
+  const [text, setText] = useKept("users to suppress", "");
   const { problem, isBusy, run } = useAction();
   const userIds = userIdsIn(text);
   const wrong = wrongUserIds(userIds);

@@ -41,7 +41,7 @@ export function ConfigurationSection() {
       const toEnter =
         missing.length === 0
           ? ""
-          : ` The file has no values for these credentials: enter them in Destinations. ${missing.join("; ")}.`;
+          : ` The file has no values for these credentials. Enter them: ${missing.join("; ")}.`;
       return `Imported ${chosen.name}: ${count(created)} created, ${count(updated)} updated.${toEnter}`;
     });
   };

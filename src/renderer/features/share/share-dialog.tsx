@@ -6,7 +6,12 @@
 import { useState } from "react";
 import { create } from "zustand";
 import type { AnswerOf } from "../../../contract/contract.ts";
-import { formatFilter, parseFilter, problemOf } from "../../../domain/message-filter.ts";
+import {
+  formatFilter,
+  parseFilter,
+  problemOf,
+  withValues,
+} from "../../../domain/message-filter.ts";
 import {
   Button,
   CheckField,
@@ -56,6 +61,8 @@ const periods = [
   { value: "1d", label: "the last day" },
 ] as const;
 const most = 10_000;
+/** A name in quotes may have spaces and commas: `properties["last name"]`. */
+const pathInList = /(?:\["(?:[^"\\]|\\.)*"\]|[^\s,])+/g;
 
 type ShareChoice = {
   as: "html" | "hookyard";
@@ -78,7 +85,9 @@ function ShareForm({ onClose }: { onClose: () => void }) {
   const [saved, setSaved] = useState<AnswerOf<"shares.write"> | null>(null);
   const { problem, isBusy, run } = useAction();
 
-  const filter = [text.trim(), period === "" ? "" : `last:${period}`].filter(Boolean).join(" ");
+  // Two periods in a filter are either of them.
+  const filter =
+    period === "" ? text.trim() : formatFilter(withValues(parseFilter(text), "last", [period]));
   const wrong = ids === null ? problemOf(parseFilter(filter)) : null;
   const matching = useLive(
     "messages.list",
@@ -96,7 +105,7 @@ function ShareForm({ onClose }: { onClose: () => void }) {
     const written = await callUnmasked("shares.write", {
       as,
       secrets,
-      redact: paths.split(/[\s,]+/).filter(Boolean),
+      redact: paths.match(pathInList) ?? [],
       ...(ids === null ? { filter } : { ids: [...ids] }),
     });
     saveFile(

@@ -66,9 +66,7 @@ describe("a port", () => {
     expect(await listen(other, "127.0.0.1", port)).toBe(port);
   });
 
-  test("that does not listen is closed", async () => {
-    await close(serverOf(), 0);
-  });
+  test("that does not listen is closed", () => close(serverOf(), 0));
 
   test("is closed once what is under way has its answer", async () => {
     const waiting: ServerResponse[] = [];
@@ -180,6 +178,30 @@ describe("a request that takes long to arrive", () => {
   ])("is refused while %s are still dripping, soon after its time is up", async (_, head) => {
     const server = serverOf((request) => void request.resume(), limits);
     expect(await drip(await listen(server, "127.0.0.1", 0), head)).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  const head = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\n";
+  test.each([
+    ["is served when it arrived", "", `${head}x`, 200],
+    ["is served when its body arrived", head, "x", 200],
+    ["is refused when only its headers arrived", "", head, 408],
+  ])("%s while the process stood still", async (_, first, rest, status) => {
+    const server = serverOf(
+      (request, response) => void request.resume().on("end", () => response.end()),
+      arrivalLimits({ headersMs: 600, requestMs: 600 }),
+    );
+    const port = await listen(server, "127.0.0.1", 0);
+    const client = connect(port, "127.0.0.1");
+    await Promise.all([once(client, "connect"), once(server, "connection")]);
+    if (first !== "") {
+      client.write(first);
+      await once(server, "request");
+    }
+    client.write(rest);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900);
+    const [answer] = (await once(client, "data")) as [Buffer];
+    client.destroy();
+    expect(answer.toString()).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   });
 
   test("is looked for ten times within the shortest time that it may take", () => {
@@ -368,6 +390,7 @@ describe("requests in a turn of the event loop", () => {
 
 describe("a request that the next reader might read as another one is refused, and its connection closed:", () => {
   const head = "POST / HTTP/1.1\r\nHost: h\r\n";
+  const chunked = `${head}Transfer-Encoding: chunked\r\n`;
   test.each([
     ["two Hosts", `${head}Host: other\r\nContent-Length: 0\r\n\r\n`],
     ["two equal Hosts", `${head}hOST: h\r\nContent-Length: 0\r\n\r\n`],
@@ -375,10 +398,7 @@ describe("a request that the next reader might read as another one is refused, a
       "Content-Length and Transfer-Encoding",
       `${head}Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
     ],
-    [
-      "Transfer-Encoding and Content-Length",
-      `${head}Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n`,
-    ],
+    ["Transfer-Encoding and Content-Length", `${chunked}Content-Length: 3\r\n\r\n0\r\n\r\n`],
     ["two Content-Lengths", `${head}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`],
     ["two equal Content-Lengths", `${head}Content-Length: 1\r\nContent-Length: 1\r\n\r\na`],
     ["a list of Content-Lengths", `${head}Content-Length: 1, 1\r\n\r\na`],
@@ -390,10 +410,7 @@ describe("a request that the next reader might read as another one is refused, a
       `${head}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n`,
     ],
     ["an unknown Transfer-Encoding", `${head}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`],
-    [
-      "two Transfer-Encodings",
-      `${head}Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n`,
-    ],
+    ["two Transfer-Encodings", `${chunked}Transfer-Encoding: identity\r\n\r\n0\r\n\r\n`],
     ["a space before the colon", `${head}Content-Length : 1\r\n\r\na`],
     ["a folded header", `${head}X: a\r\n b\r\nContent-Length: 0\r\n\r\n`],
     [
@@ -404,24 +421,12 @@ describe("a request that the next reader might read as another one is refused, a
     ["a header that ends with LF alone", `${head}X: a\nContent-Length: 0\r\n\r\n`],
     ["a CR within a header", `${head}X: a\rContent-Length: 5\r\n\r\n`],
     ["a NUL within a header", `${head}X: a\0b\r\nContent-Length: 0\r\n\r\n`],
-    ["a chunk size with a sign", `${head}Transfer-Encoding: chunked\r\n\r\n+1\r\na\r\n0\r\n\r\n`],
-    ["a chunk size with 0x", `${head}Transfer-Encoding: chunked\r\n\r\n0x1\r\na\r\n0\r\n\r\n`],
-    [
-      "a chunk size beyond 64 bits",
-      `${head}Transfer-Encoding: chunked\r\n\r\n11111111111111111\r\na\r\n0\r\n\r\n`,
-    ],
-    [
-      "a chunk longer than its size",
-      `${head}Transfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n`,
-    ],
-    [
-      "a chunk that ends with LF alone",
-      `${head}Transfer-Encoding: chunked\r\n\r\n1\na\r\n0\r\n\r\n`,
-    ],
-    [
-      "endless chunk extensions",
-      `${head}Transfer-Encoding: chunked\r\n\r\n1;${"x".repeat(20_000)}\r\na\r\n0\r\n\r\n`,
-    ],
+    ["a chunk size with a sign", `${chunked}\r\n+1\r\na\r\n0\r\n\r\n`],
+    ["a chunk size with 0x", `${chunked}\r\n0x1\r\na\r\n0\r\n\r\n`],
+    ["a chunk size beyond 64 bits", `${chunked}\r\n11111111111111111\r\na\r\n0\r\n\r\n`],
+    ["a chunk longer than its size", `${chunked}\r\n1\r\nab\r\n0\r\n\r\n`],
+    ["a chunk that ends with LF alone", `${chunked}\r\n1\na\r\n0\r\n\r\n`],
+    ["endless chunk extensions", `${chunked}\r\n1;${"x".repeat(20_000)}\r\na\r\n0\r\n\r\n`],
     ["the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
   ])("%s", async (_, bytes) => {
     let bodies = "";

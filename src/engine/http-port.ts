@@ -45,7 +45,14 @@ export function arrivalLimits({
  */
 export const maxRequestsPerTurn = 16;
 
-type Pipeline = { turn: number; handled: number; waiting: (() => void)[] };
+type Pipeline = {
+  turn: number;
+  handled: number;
+  waiting: (() => void)[];
+  newest: IncomingMessage | null;
+};
+
+const pipelines = new WeakMap<Socket, Pipeline>();
 
 /**
  * Handles the server's requests. Of a connection that pipelines, `maxRequestsPerTurn` are handled
@@ -57,7 +64,6 @@ export function serveRequests(
   handle: Handle,
   refuseRequest: (response: ServerResponse, reason: Problem) => void,
 ): void {
-  const pipelines = new WeakMap<Socket, Pipeline>();
   /** Those with requests that wait. */
   const waiting = new Map<Socket, Pipeline>();
   let turn = 0;
@@ -66,6 +72,7 @@ export function serveRequests(
   function receive(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
     const pipeline = pipelines.get(socket) ?? startPipeline(socket);
+    pipeline.newest = request;
     if (!isTurnScheduled) scheduleTurn();
     if (pipeline.turn !== turn) {
       pipeline.turn = turn;
@@ -90,7 +97,7 @@ export function serveRequests(
   }
 
   function startPipeline(socket: Socket): Pipeline {
-    const pipeline: Pipeline = { turn, handled: 0, waiting: [] };
+    const pipeline: Pipeline = { turn, handled: 0, waiting: [], newest: null };
     pipelines.set(socket, pipeline);
     // Reading a request's body resumes the connection.
     socket.on("resume", () => {
@@ -171,6 +178,9 @@ export async function close(server: Server, limitMs: number): Promise<void> {
   limit.cancel();
 }
 
+/** Of the error for a request that is late. */
+const requestTimeout = "ERR_HTTP_REQUEST_TIMEOUT";
+
 /** Node's own limit. */
 const usualHeaderSize = 16 * 1024;
 
@@ -181,10 +191,32 @@ export function answerBadInput(
   maxHeaderSize = usualHeaderSize,
 ): void {
   server.on("connect", (_request, socket: Socket) => refuse(socket, noProxy));
-  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
+  onBadInput(server, (error, socket) => {
     const wrong = problemOfInput(error, socket, maxHeaderSize);
     if (wrong === null) socket.destroy();
     else refuse(socket, wrong);
+  });
+}
+
+type BadInput = NodeJS.ErrnoException & { rawPacket?: Buffer };
+
+/**
+ * A request may have arrived while the process or the machine stood still: Node looks at its time
+ * first, and reads it later in the same turn. So a late one is only refused in the next.
+ */
+export function onBadInput(
+  server: Server,
+  refuseInput: (error: BadInput, socket: Socket) => void,
+): void {
+  server.on("clientError", (error: BadInput, socket: Socket) => {
+    if (error.code !== requestTimeout) return refuseInput(error, socket);
+    const before = pipelines.get(socket)?.newest;
+    const wasComplete = before?.complete;
+    setImmediate(() => {
+      const newest = pipelines.get(socket)?.newest;
+      const hasArrived = newest?.complete === true && (newest !== before || wasComplete === false);
+      if (!hasArrived) refuseInput(error, socket);
+    });
   });
 }
 
@@ -199,7 +231,7 @@ export function problemOfInput(
     const limit = `${maxHeaderSize / 1024} KB`;
     return problem(431, "headers_too_large", `The request line and headers are over ${limit}.`);
   }
-  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT")
+  if (error.code === requestTimeout)
     return problem(408, "request_timeout", "The request did not arrive in time.");
   if (error.code?.startsWith("HPE_") !== true) return null;
   return problem(

@@ -12,7 +12,14 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import { problem, type Problem } from "../../domain/problem.ts";
-import { arrivalLimits, problemOfInput, refuse, serveRequests, type Handle } from "../http-port.ts";
+import {
+  arrivalLimits,
+  onBadInput,
+  problemOfInput,
+  refuse,
+  serveRequests,
+  type Handle,
+} from "../http-port.ts";
 import type { CommittedMessage } from "../ports.ts";
 import { answerFaultOf } from "./ingest-faults.ts";
 import type { AcceptedRequest } from "./accept.ts";
@@ -98,34 +105,31 @@ export function createIngestServer(
     const wrong = "This port is not a proxy: it accepts POST, not CONNECT.";
     refuseSocket(socket, problem(405, "not_a_proxy", wrong), callerOf(request));
   });
-  server.on(
-    "clientError",
-    (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Socket) => {
-      if (refusing.has(socket)) return;
-      refusing.add(socket);
-      const wrong = problemOfInput(error, socket);
-      if (wrong === null) {
-        socket.destroy();
-        return;
-      }
-      const { open = [], newest } = connections.get(socket) ?? {};
-      const broken = newest?.req.complete === false ? newest : undefined;
-      // Complete requests before the broken one get their answers first.
-      const before = [...open].filter((response) => response !== broken);
-      void Promise.all(
-        before.map((response) => new Promise((resolve) => response.once("close", resolve))),
-      ).then(() => {
-        if (broken?.headersSent === true) socket.destroy();
-        else if (newest === undefined && isTlsHello(error)) refuseSocket(socket, tlsOnPlainPort);
-        else
-          refuseSocket(
-            socket,
-            { ...wrong, code: "invalid_http" },
-            broken === undefined ? {} : callerOf(broken.req),
-          );
-      });
-    },
-  );
+  onBadInput(server, (error, socket) => {
+    if (refusing.has(socket)) return;
+    refusing.add(socket);
+    const wrong = problemOfInput(error, socket);
+    if (wrong === null) {
+      socket.destroy();
+      return;
+    }
+    const { open = [], newest } = connections.get(socket) ?? {};
+    const broken = newest?.req.complete === false ? newest : undefined;
+    // Complete requests before the broken one get their answers first.
+    const before = [...open].filter((response) => response !== broken);
+    void Promise.all(
+      before.map((response) => new Promise((resolve) => response.once("close", resolve))),
+    ).then(() => {
+      if (broken?.headersSent === true) socket.destroy();
+      else if (newest === undefined && isTlsHello(error)) refuseSocket(socket, tlsOnPlainPort);
+      else
+        refuseSocket(
+          socket,
+          { ...wrong, code: "invalid_http" },
+          broken === undefined ? {} : callerOf(broken.req),
+        );
+    });
+  });
   return server;
 }
 

@@ -155,7 +155,7 @@ describe("a deletion", () => {
 
     for (const group of ["big", "huge"]) {
       const userIds = Array.from({ length: 5000 }, (_, nth) => `${group}-${nth}`);
-      await inspector.call("deletions.create", { userIds, suppress: false });
+      await inspector.call("deletions.create", { userIds });
     }
     await view.entry(/^huge-0/).waitFor();
     expect(await view.entry(/^ana/).count()).toBe(0);
@@ -165,5 +165,7 @@ describe("a deletion", () => {
     await inspector.call("deletions.create", { userIds: ["dan"] });
     await view.entry(/^dan/).waitFor();
     await view.entry(/^ana/).waitFor();
+    await view.entry("Suppressed users").filter({ hasText: "10,000+" }).click();
+    await page.getByRole("button", { name: "Show 100 more of 10,000+" }).waitFor();
   });
 });

@@ -123,12 +123,15 @@ function Suppress() {
         hint="Later messages of these users are rejected. Their profiles stay, and nothing is sent."
         error={wrong}
       >
-        <TextField
-          mono
-          placeholder="userIds, separated by commas"
-          value={text}
-          onChange={(event) => setText(event.currentTarget.value)}
-        />
+        <span className="field area mono user-ids">
+          <textarea
+            placeholder="userIds, one per line or separated by commas"
+            rows={2}
+            spellCheck={false}
+            value={text}
+            onChange={(event) => setText(event.currentTarget.value)}
+          />
+        </span>
       </Labelled>
       <Button type="submit" isBusy={isBusy} disabled={userIds.length === 0 || wrong !== null}>
         Suppress

@@ -26,11 +26,12 @@ import { StoryTitle } from "./features/story/story-bar.tsx";
 import { SourcesView } from "./features/sources/sources-view.tsx";
 import { Button } from "./kit/controls.tsx";
 import { useToast } from "./kit/copy.tsx";
+import { EmptyState } from "./kit/empty-state.tsx";
 import { ProblemText } from "./kit/problem.tsx";
 import { pauseOrRun, stepClock } from "./stores/clock.ts";
 import { useCommands, useOverlay } from "./stores/commands.ts";
 import { listenToKeys, useKeys } from "./stores/keys.ts";
-import { followChanges } from "./stores/live-data.ts";
+import { followChanges, useOnce } from "./stores/live-data.ts";
 import { usePlace, type View } from "./stores/place.ts";
 import { usePresenter } from "./stores/presenter.ts";
 import { fiveMinutes, openStory, useStory } from "./stores/story.ts";
@@ -54,6 +55,25 @@ const viewsOf: Record<View, () => ReactNode> = {
   settings: SettingsView,
   stage: StageView,
 };
+
+/** What a share file says nothing of: these views would be empty, as if there had been nothing. */
+const notShared: ReadonlySet<View> = new Set([
+  "clients",
+  "profiles",
+  "deletions",
+  "scenarios",
+  "receivers",
+]);
+
+function NotShared() {
+  return (
+    <EmptyState label="Not in the share file" title="Not in the share file">
+      It has messages with their deliveries and attempts, the configuration, the flow and the clock.
+      It has no profiles, deletions, simulated clients, scenarios or checks of receivers, whether
+      there were any or not.
+    </EmptyState>
+  );
+}
 
 export function App() {
   const pipeline = useStory(({ story }) => (story === null ? "own" : `${story.id} ${story.run}`));
@@ -84,7 +104,8 @@ function Inspector() {
     "page",
   );
   const isBefore = useStory(({ story }) => story?.at === 0);
-  const View = viewsOf[view];
+  const isShared = useOnce("about.get", {}).answer?.shared !== undefined;
+  const View = isShared && notShared.has(view) ? NotShared : viewsOf[view];
   return (
     <>
       <Frame>

@@ -173,6 +173,14 @@ describe("settings", () => {
       buffer: Buffer.from("{"),
     });
     await settings.view.getByRole("alert").filter({ hasText: "none.json" }).waitFor();
+
+    const webhooks = [{ url: "http://127.0.0.1:9/" }];
+    await inspector.call("destinations.create", { name: "Billing", sourceIds: [], webhooks });
+    await saved();
+    await settings.view
+      .getByRole("status")
+      .filter({ hasText: "Several destinations are called Billing." })
+      .waitFor();
   });
 
   test("remove all messages after saying what is lost, and Live begins again", async ({

@@ -75,6 +75,10 @@ describe("a share file", () => {
     await page.getByRole("region", { name: "Attempt", exact: true }).waitFor();
     await framePage(page).viewLink("Flow").click();
     await flowPage(page).failing.waitFor();
+    for (const view of ["Profiles", "Deletions"] as const) {
+      await framePage(page).viewLink(view).click();
+      await page.getByRole("region", { name: "Not in the share file" }).waitFor();
+    }
     expect(await page.evaluate("window.attacked")).toBeUndefined();
     expect(wrong).toEqual([]);
   });

@@ -91,6 +91,13 @@ test("a filter and a fault that were removed come back, and a choice that was sa
   await expect
     .poll(async () => (await saved()).faults)
     .toMatchObject([{ do: "answer", status: 503 }]);
+
+  // It changes nothing that could be taken back.
+  await production.click();
+  await expect.poll(async () => (await saved()).mode).toBe("production");
+  await page.getByRole("button", { name: "Rearm" }).click();
+  await page.keyboard.press("Control+z");
+  await expect.poll(async () => (await saved()).mode).toBe("explain");
 });
 
 test("changes of faults that follow each other at once build on each other", async ({

@@ -243,24 +243,28 @@ async function importEntries({
 
 function repeatedIn(document: ConfigurationDocument): Problem | null {
   const { sources = [], endpoints = [] } = document;
-  const lists: [string, (string | undefined)[]][] = [
-    ["sources", sources.map((source) => source.writeKey)],
-    ["sources", namesIn(sources, (source) => source.writeKey)],
-    ["retryProfiles", (document.retryProfiles ?? []).map((profile) => profile.name)],
-    ["endpoints", endpoints.map((endpoint) => endpoint.path ?? endpoint.name)],
-    ["endpoints", namesIn(endpoints, (endpoint) => endpoint.path)],
-    ["destinations", (document.destinations ?? []).map((destination) => destination.name)],
+  const lists: [string, string, (string | undefined)[]][] = [
+    ["sources", "write key", sources.map((source) => source.writeKey)],
+    ["sources", "name", namesIn(sources, (source) => source.writeKey)],
+    ["retryProfiles", "name", (document.retryProfiles ?? []).map((profile) => profile.name)],
+    ["endpoints", "path", endpoints.map((endpoint) => endpoint.path ?? endpoint.name)],
+    ["endpoints", "name", namesIn(endpoints, (endpoint) => endpoint.path)],
+    ["destinations", "name", (document.destinations ?? []).map((destination) => destination.name)],
     [
       "audiences and computedTraits",
+      "key",
       [...(document.audiences ?? []), ...(document.computedTraits ?? [])].map(keyOf),
     ],
-    ["clients", (document.clients ?? []).map((client) => client.name)],
+    ["clients", "name", (document.clients ?? []).map((client) => client.name)],
   ];
-  for (const [name, keys] of lists) {
+  for (const [name, member, keys] of lists) {
     const seen = new Set<string>();
     for (const key of keys) {
       if (key === undefined) continue;
-      if (seen.has(key)) return invalid(`${name}: ${key} appears twice.`);
+      if (seen.has(key))
+        return invalid(
+          `${name}: ${key} appears twice. Leave one of them out, or give it another ${member}.`,
+        );
       seen.add(key);
     }
   }

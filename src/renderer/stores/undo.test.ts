@@ -11,6 +11,7 @@ const window = Object.assign(new EventTarget(), {
 const document: { activeElement: { matches: () => boolean } | null } = { activeElement: null };
 vi.stubGlobal("window", window);
 vi.stubGlobal("document", document);
+const { noConnection } = await import("../transport/call-error.ts");
 const { usePlace } = await import("./place.ts");
 const { forgetOtherData, offerUndo, openThing, recordEdit, recordSaved, replay, resetEverything } =
   await import("./undo.ts");
@@ -25,7 +26,7 @@ const edit = (name: string) => ({
 const field = () => ({ matches: () => true });
 const undo = async (): Promise<void> => {
   replay(openThing(), "undo");
-  await vi.waitFor(() => undefined);
+  await new Promise(setImmediate);
 };
 
 let things = 0;
@@ -62,6 +63,28 @@ test("edits of one field are one", async () => {
   await undo();
   await undo();
   expect(replayed).toEqual(["undo a"]);
+});
+
+test("an edit that cannot be taken back without a connection is the next that is, and a refused one is passed over", async () => {
+  let answer: Error | null = noConnection();
+  const saved = (name: string) => ({
+    ...edit(name),
+    undo() {
+      if (answer !== null) throw answer;
+      replayed.push(`undo ${name}`);
+    },
+  });
+  for (const name of ["one", "two", "three"]) recordEdit(saved(name));
+  await undo();
+  await undo();
+  expect(replayed).toEqual([]);
+  answer = new Error("refused");
+  await undo();
+  answer = null;
+  await undo();
+  expect(replayed).toEqual(["undo two"]);
+  replay(openThing(), "redo");
+  await vi.waitFor(() => expect(replayed).toEqual(["undo two", "redo two"]));
 });
 
 test("the toast takes back its own edit, and goes when another is made", async () => {

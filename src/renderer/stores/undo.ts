@@ -8,6 +8,7 @@ import { create } from "zustand";
 import { type ToastAction, useToast } from "../kit/copy.tsx";
 import { readKept, writeKept } from "../kit/kept.ts";
 import { errorOf } from "../kit/use-action.ts";
+import { isNoConnection } from "../transport/call-error.ts";
 import { call, pipelineFor } from "../transport/transport.ts";
 import { useOffer } from "./commands.ts";
 import { dropDrafts } from "./drafts.ts";
@@ -144,7 +145,8 @@ export function replay(thing: string, way: "undo" | "redo", only: Edit | null = 
 }
 
 function replayNewest(thing: string, way: "undo" | "redo", only: Edit | null): void {
-  const { done, undone } = useEdits.getState().edits.get(thing) ?? none;
+  const before = useEdits.getState().edits.get(thing) ?? none;
+  const { done, undone } = before;
   const edit = (way === "undo" ? done : undone).at(-1);
   if (edit === undefined || (only !== null && edit !== only)) return;
   change(
@@ -154,23 +156,45 @@ function replayNewest(thing: string, way: "undo" | "redo", only: Edit | null): v
       : { done: [...done, edit], undone: undone.slice(0, -1) },
   );
   useToast.getState().hide();
-  replayed = replayed.then(() => run(edit[way]));
+  const pressed: Replay = { thing, run: edit[way], before, newest, isOver: false };
+  waiting = [...waiting, pressed];
+  replayed = replayed.then(() => run(pressed));
 }
+
+type Replay = {
+  thing: string;
+  run: () => unknown;
+  /** The edits of the thing, and the newest of all, when it was pressed. */
+  before: Edits;
+  newest: Edit | null;
+  isOver: boolean;
+};
 
 /** One after the other: an edit can take several calls to take back. */
 let replayed = Promise.resolve();
+let waiting: readonly Replay[] = [];
 
-async function run(action: () => unknown): Promise<void> {
+async function run(pressed: Replay): Promise<void> {
+  waiting = waiting.filter((each) => each !== pressed);
+  if (pressed.isOver) return;
   isReplaying = true;
   try {
-    const saved = action();
+    const saved = pressed.run();
     isReplaying = false;
     await saved;
   } catch (error) {
-    useToast.getState().showError(errorOf(error).message);
+    const raised = errorOf(error);
+    useToast.getState().showError(raised.message);
+    if (isNoConnection(raised)) putBack(pressed);
   } finally {
     isReplaying = false;
   }
+}
+
+/** The next press tries it again, and not the edit before; unless others were made meanwhile. */
+function putBack({ thing, before, newest: newestThen }: Replay): void {
+  for (const each of waiting) if (each.thing === thing) each.isOver = true;
+  if (newest === newestThen && useEdits.getState().edits.has(thing)) change(thing, before);
 }
 
 const dataKey = "hookyard.data";

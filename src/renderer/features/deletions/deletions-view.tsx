@@ -28,7 +28,7 @@ const add = { label: "Delete users", run: deleteUsers };
 
 export function DeletionsView() {
   const { list, error, more, readers } = usePages();
-  const suppressed = count(useLive("suppressions.list", { limit: 1 }).answer?.total ?? 0);
+  const suppressed = totalOf(useLive("suppressions.list", { limit: 1 }).answer);
   const openId = usePlace((place) => place.path[0]);
   if (list === undefined) return <ProblemText error={error} />;
 
@@ -74,7 +74,7 @@ export function DeletionsView() {
         last === undefined || last.nextCursor === null ? null : (
           <li className="more-entries">
             <Button small look="quiet" onClick={more}>
-              Show more of {count(last.total)}
+              Show more of {totalOf(last)}
             </Button>
           </li>
         )
@@ -112,6 +112,10 @@ export function DeletionsView() {
     </>
   );
 }
+
+/** It is counted up to ten thousand. */
+const totalOf = ({ total, totalCapped } = { total: 0, totalCapped: false }): string =>
+  `${count(total)}${totalCapped ? "+" : ""}`;
 
 type Page = AnswerOf<"deletions.list">;
 

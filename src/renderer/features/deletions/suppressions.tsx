@@ -13,6 +13,7 @@ import { call } from "../../transport/transport.ts";
 import { EditorPane } from "../collection/collection.tsx";
 
 const pageSize = 100;
+const most = 1000;
 
 export function Suppressions() {
   const [search, setSearch] = useState("");
@@ -23,6 +24,8 @@ export function Suppressions() {
     search === "" ? { limit } : { limit, search },
   );
   const answer = useLast(newest);
+  // By the size of the answer, with long userIds.
+  const isCut = newest !== undefined && newest.items.length < limit;
   const lift = (userId: string): void =>
     run(`lift ${userId}`, () => call("suppressions.lift", { userId }));
   return (
@@ -81,14 +84,15 @@ export function Suppressions() {
           </ul>
         )}
         {answer === undefined || answer.nextCursor === null ? null : (
-          <p className="nothing-delivered">
-            <Button
-              small
-              disabled={limit >= 1000}
-              onClick={() => setLimit(Math.min(limit + pageSize, 1000))}
-            >
-              Show {pageSize} more of {count(answer.total)}
-            </Button>
+          <p className="nothing-delivered muted">
+            {limit >= most || isCut ? (
+              `These are the first ${count(answer.items.length)} by userId. Find others by the start of theirs.`
+            ) : (
+              <Button small onClick={() => setLimit(Math.min(limit + pageSize, most))}>
+                Show {pageSize} more of {count(answer.total)}
+                {answer.totalCapped ? "+" : ""}
+              </Button>
+            )}
           </p>
         )}
       </div>
@@ -119,12 +123,15 @@ function Suppress() {
         hint="Later messages of these users are rejected. Their profiles stay, and nothing is sent."
         error={wrong}
       >
-        <TextField
-          mono
-          placeholder="userIds, separated by commas"
-          value={text}
-          onChange={(event) => setText(event.currentTarget.value)}
-        />
+        <span className="field area mono user-ids">
+          <textarea
+            placeholder="userIds, one per line or separated by commas"
+            rows={2}
+            spellCheck={false}
+            value={text}
+            onChange={(event) => setText(event.currentTarget.value)}
+          />
+        </span>
       </Labelled>
       <Button type="submit" isBusy={isBusy} disabled={userIds.length === 0 || wrong !== null}>
         Suppress

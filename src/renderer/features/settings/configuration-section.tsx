@@ -24,9 +24,10 @@ export function ConfigurationSection() {
     reporting(secrets ? "save with secrets" : "save", async () => {
       const document = await callUnmasked("configuration.export", { secrets });
       download("hookyard-configuration.json", `${JSON.stringify(document, null, 2)}\n`);
-      return secrets
+      const what = secrets
         ? "Saved with the shared secrets and credentials in plain text."
         : "Saved without the shared secrets and credentials.";
+      return `${what}${ofOneName("destinations", document.destinations)}${ofOneName("simulated clients", document.clients)}`;
     });
   const read = ({ currentTarget: input }: ChangeEvent<HTMLInputElement>): void => {
     const [chosen] = input.files ?? [];
@@ -84,6 +85,15 @@ export function ConfigurationSection() {
       <ProblemText error={problem} />
     </>
   );
+}
+
+/** A file says by its name which one it means. */
+function ofOneName(what: string, things: readonly { name: string }[] = []): string {
+  const names = things.map(({ name }) => name);
+  const twice = names.find((name, place) => names.indexOf(name) !== place);
+  return twice === undefined
+    ? ""
+    : ` Several ${what} are called ${twice}. Give each a name of its own and save again: this file cannot be imported.`;
 }
 
 /** The API checks what is in it. */

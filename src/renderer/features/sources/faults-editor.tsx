@@ -32,7 +32,11 @@ type FieldsProps = {
 
 export function FaultsEditor({ source }: { source: { id: string; faults: Fault[] } }) {
   const { problem, attempt } = useAction();
-  const { value: faults, save } = useSaves(
+  const {
+    value: faults,
+    save,
+    put,
+  } = useSaves(
     source.faults,
     async (next) => (await call("sources.update", { id: source.id, faults: next })).faults,
   );
@@ -52,7 +56,7 @@ export function FaultsEditor({ source }: { source: { id: string; faults: Fault[]
             small
             look="quiet"
             title="Restart the request counts"
-            onClick={() => set((all) => all)}
+            onClick={() => attempt(() => put((all) => all))}
           >
             Rearm
           </Button>

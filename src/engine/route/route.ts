@@ -144,7 +144,10 @@ function* decisionOf(
     applied === null
       ? (shared.unfiltered ??= routingEvent(eventOf(shared), shared.made))
       : routingEvent(makeEvent(applied.message, receivedAt), shared.made);
-  return { ...after, ...(yield* toMappings(destination.mappings)) };
+  const mapped = yield* toMappings(destination.mappings);
+  const removed = applied?.changes.detail;
+  const details = removed === undefined ? mapped.detail : `${removed} ${mapped.detail}`;
+  return { ...after, ...mapped, detail: details };
 }
 
 const eventOf = (shared: Shared): JsonObject =>

@@ -50,7 +50,9 @@ const flow = z
         destinationId,
         ...rate,
         lastMinute: z.object({ ended: count, failed: count }),
-        last: z.array(attempt).describe("The last ten attempts, oldest first."),
+        last: z
+          .array(attempt)
+          .describe("The last ten attempts, oldest first; fewer with more than 200 webhooks."),
         failedInARow: count.describe("The attempts since the last success."),
         lastFailure: attempt.nullable(),
         inFlight: count,
@@ -64,7 +66,11 @@ const flow = z
           queued: count,
           sending: count,
           waiting: count,
-          due: z.array(time).describe("The next due times, at most sixty."),
+          due: z
+            .array(time)
+            .describe(
+              "The next due times, at most sixty; fewer with more than 20 such destinations.",
+            ),
         }),
       )
       .describe("Destinations with deliveries in progress or waiting."),

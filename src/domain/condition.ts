@@ -175,7 +175,7 @@ export function tokensOf(text: string): Token[] {
     else if (char === "[" || char === "]") tokens.push({ kind: ",", value: char, at: start });
     else
       throw new ConditionFault(
-        `${JSON.stringify(char)} has no meaning in a condition. A text stands in double quotes.`,
+        `${JSON.stringify(char)} has no meaning here. A text stands in double quotes, and in a name a backslash stands before it.`,
         start,
       );
   }

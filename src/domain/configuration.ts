@@ -151,6 +151,12 @@ export type DestinationFilter = {
 export const destinationKinds = ["webhooks", "webhooks-actions"] as const;
 export type DestinationKind = (typeof destinationKinds)[number];
 
+/** The names of destinations in the integrations object. */
+export const integrationNames: Readonly<Record<DestinationKind, string>> = {
+  webhooks: "Webhooks",
+  "webhooks-actions": "Actions Webhook",
+};
+
 export type Destination = {
   id: DestinationId;
   kind: DestinationKind;

@@ -145,6 +145,7 @@ test.each<[string, string, number]>([
   [`match(event, '${"a".repeat(201)}')`, "at most 200 characters", 13],
   [`${"(".repeat(5000)}type`, "in at most 100 others", 100],
   ["type = - ", "is no number", 7],
+  ["properties.$total = 5", "in a name a backslash stands before it", 11],
   ["type = 'track", "no closing quote", 7],
 ])("%s is refused: %s", (condition, sentence, at) => {
   const parsed = parseFilterCondition(condition);

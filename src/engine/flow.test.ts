@@ -50,8 +50,7 @@ function startFlow({
     },
     store: {
       deliveriesByDestination: () => new Map([[destinationId, { waiting: 2 }]]),
-      deliveriesByDue: () =>
-        ({ items: [{ nextAttemptAt: 5000 }, { nextAttemptAt: 7000 }] }) as never,
+      dueTimes: () => [5000, 7000],
       newestAttempts: () => {
         seeded += 1;
         return before.map((outcome) => ({ webhookId, outcome, status: null, durationMs: 1 }));
@@ -76,7 +75,7 @@ function startLarge(from: number, destinations: number) {
     },
     store: {
       deliveriesByDestination: () => new Map(),
-      deliveriesByDue: () => ({ items: [] }) as never,
+      dueTimes: () => [],
       newestAttempts: () => [],
     },
     clock: { now: () => 0 },
@@ -346,9 +345,9 @@ describe("the flow", () => {
       },
       store: {
         deliveriesByDestination: () => states,
-        deliveriesByDue(...of) {
+        dueTimes(...of) {
           asked.push(of);
-          return { items: [{ nextAttemptAt: 5 }] } as never;
+          return [5];
         },
         newestAttempts: () => [],
       },
@@ -362,7 +361,52 @@ describe("the flow", () => {
       { destinationId: 2, ...none, sending: 2 },
       { destinationId: 3, ...none, waiting: 3, due: [5] },
     ]);
-    expect(asked).toEqual([[{ destinationId: 3 }, 60, null]]);
+    expect(asked).toEqual([[3, 60]]);
+  });
+
+  test("lists few due times and attempts of each where many destinations fail", () => {
+    const ids = Array.from({ length: 1000 }, (_, n) => n + 1);
+    let failing = ids;
+    const limits = new Set<number>();
+    const flow = new Flow({
+      configuration: {
+        sources: () => [],
+        destinations: () =>
+          failing.map(
+            (id) => ({ id, sourceIds: [], webhooks: [{ id }] }) as unknown as Destination,
+          ),
+      },
+      store: {
+        deliveriesByDestination: () =>
+          new Map(ids.map((id) => [id as DestinationId, { waiting: 100 }])),
+        dueTimes: (_, limit) => {
+          limits.add(limit);
+          return Array.from({ length: Math.min(100, limit) }, (__, n) => n);
+        },
+        newestAttempts: () => [],
+      },
+      ...{ clock: { now: () => 0 }, monotonic: () => now, underWay: () => [] },
+    });
+    for (const id of ids)
+      flow.recorded(
+        Array.from({ length: 20 }, () => ({
+          ...attempt("http_error"),
+          webhookId: id as WebhookId,
+        })),
+      );
+    for (const [many, due, last] of [
+      [1000, 1, 2],
+      [400, 3, 5],
+      [200, 6, 10],
+      [20, 60, 10],
+    ] as const) {
+      failing = ids.slice(0, many);
+      limits.clear();
+      const { webhooks, waiting } = flow.look();
+      expect([...limits]).toEqual([due]);
+      expect([waiting.length, webhooks.length]).toEqual([many, many]);
+      expect(new Set(webhooks.map((webhook) => webhook.last.length))).toEqual(new Set([last]));
+    }
   });
 
   test("has the attempts in flight at a webhook that is there no more, and none at one with too many", () => {

@@ -14,6 +14,8 @@ import type { CommittedMessage, QueryStore, RecordedAttempt, UnderWay } from "./
 
 /** The last attempts at a webhook, which are shown one by one. */
 const lastShown = 10;
+/** Those at all webhooks: with a thousand of them, ten of each would take 600 KB. */
+const lastInAll = 2000;
 
 /** Attempts of the record that the first look reads, so that a webhook's last ones are known. */
 const seeded = 500;
@@ -32,6 +34,8 @@ const maxMoving = 1000;
 
 /** Due times of a destination that are listed; the rest is a number. */
 const maxDue = 60;
+/** Those of all destinations: each of a thousand that fail would take 1.5 KB. */
+const dueInAll = 1200;
 
 /** Lines of an answer: those of two hundred sources and destinations would take 4 MB. */
 const maxLines = 4000;
@@ -179,7 +183,7 @@ type At<Kind> = Omit<Kind, "agoMs"> & { at: number };
 
 type FlowOptions = {
   configuration: { sources(): Source[]; destinations(): Destination[] };
-  store: Pick<QueryStore, "deliveriesByDestination" | "deliveriesByDue" | "newestAttempts">;
+  store: Pick<QueryStore, "deliveriesByDestination" | "dueTimes" | "newestAttempts">;
   clock: { now(): number };
   /** Real time in milliseconds, the same as that of the attempts; a story's clock in a story. */
   monotonic: () => number;
@@ -333,6 +337,8 @@ export class Flow {
   ): FlowWebhook[] {
     const second = secondOf(now);
     const flying = Map.groupBy(underWay, ({ webhookId }) => webhookId);
+    const all = destinations.reduce((sum, { webhooks }) => sum + webhooks.length, 0);
+    const shown = shareOf(lastInAll, all, lastShown);
     return destinations.flatMap(({ id: destinationId, webhooks }) =>
       webhooks.map(({ id }) => {
         const webhook = known(this.#webhooks, id, () => new WebhookTally());
@@ -342,7 +348,7 @@ export class Flow {
           destinationId,
           ...webhook.rate(second),
           lastMinute: { ended: webhook.sum(second, 60), failed: webhook.failed.sum(second, 60) },
-          last: webhook.last,
+          last: webhook.last.slice(-shown),
           failedInARow: webhook.failedInARow,
           lastFailure: webhook.lastFailure,
           inFlight: inFlight.length,
@@ -358,22 +364,20 @@ export class Flow {
   #waitingNow(destinations: readonly Destination[]): FlowNow["waiting"] {
     const { store } = this.#options;
     const states = store.deliveriesByDestination();
+    const waitingNow = destinations.filter(({ id }) => (states.get(id)?.waiting ?? 0) > 0);
+    const most = shareOf(dueInAll, waitingNow.length, maxDue);
     return destinations.flatMap(({ id: destinationId }) => {
       const { queued = 0, sending = 0, waiting = 0 } = states.get(destinationId) ?? {};
       if (queued + sending + waiting === 0) return [];
-      const due = waiting === 0 ? [] : store.deliveriesByDue({ destinationId }, maxDue, null).items;
-      return [
-        {
-          destinationId,
-          queued,
-          sending,
-          waiting,
-          due: due.map(({ nextAttemptAt }) => nextAttemptAt as number),
-        },
-      ];
+      const due = waiting === 0 ? [] : store.dueTimes(destinationId, most);
+      return [{ destinationId, queued, sending, waiting, due }];
     });
   }
 }
+
+/** What each of so many may have, at least one. */
+const shareOf = (inAll: number, among: number, most: number): number =>
+  Math.min(most, Math.max(1, Math.floor(inAll / Math.max(1, among))));
 
 const secondOf = (ms: number): number => Math.floor(ms / 1000);
 

@@ -468,6 +468,8 @@ export type QueryStore = {
     limit: number,
     after: DuePlace | null,
   ): Page<DeliverySummary, DuePlace>;
+  /** When the next rounds of its waiting deliveries begin, the next one first. */
+  dueTimes(destination: DestinationId, limit: number): number[];
   /**
    * With at most so many attempts and the changes of state that go with as many; what an answer shows
    * where it is left out.

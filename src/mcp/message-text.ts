@@ -1,5 +1,6 @@
 /** A message, and what became of it, for agents: states and reasons of ours, the rest as data. */
 
+import { integrationNames } from "../domain/configuration.ts";
 import { urlWithoutCredentials } from "../domain/credentials.ts";
 import type { MessageDetailsAnswer, MessageSummaryAnswer } from "../contract/messages.ts";
 import type { DestinationAnswer } from "../contract/destinations.ts";
@@ -65,20 +66,24 @@ export function explainMessage(answer: Answer, message: MessageDetailsAnswer, kn
   if (unrouted.length > maxExplained)
     answer.say(`It is not routed to ${unrouted.length} destinations. The first ${maxExplained}:`);
   for (const { destinationId, reason, detail } of unrouted.slice(0, maxExplained)) {
+    const kind = known.destinations.find((one) => one.id === destinationId)?.kind ?? "webhooks";
+    const name = integrationNames[kind];
+    const fix = undelivered[reason] ?? "docs/errors.md explains this reason.";
     answer
       .say(`Not routed to ${destinationId}. Cause: ${reason}`)
       .data([facts({ detail })])
-      .say(`Fix: ${undelivered[reason] ?? "docs/errors.md explains this reason."}`);
+      .say(`Fix: ${fix.replaceAll('"Webhooks"', JSON.stringify(name))}`);
     if (reason === "disabled") suggestEnabling(answer, destinationId, id);
     else if (reason.startsWith("integrations"))
       answer.next(
         "send_and_wait",
-        { ...resent(message), integrations: { Webhooks: true } },
+        { ...resent(message), integrations: { [name]: true } },
         "sends a corrected message",
       );
     else if (reason.startsWith("filter_")) suggestForFilter(answer, destinationId, id, known);
     else if (reason.startsWith("plan_")) suggestForPlan(answer, reason, message);
   }
+  explainMappings(answer, message);
   if (deliveries.length > maxExplained)
     answer.say(
       `It has ${deliveries.length} deliveries. ${maxExplained} of them, those that are not delivered first; show ${JSON.stringify({ id })} lists all:`,
@@ -89,6 +94,18 @@ export function explainMessage(answer: Answer, message: MessageDetailsAnswer, kn
     ...deliveries.filter(isDelivered),
   ].slice(0, maxExplained))
     explainDelivery(answer, delivery, message, known);
+}
+
+/** Of destinations that other mappings send it to. */
+function explainMappings(answer: Answer, { decisions }: MessageDetailsAnswer): void {
+  for (const { destinationId, routed, mappings = [] } of decisions.slice(0, maxExplained)) {
+    const failed = mappings.filter(({ reason }) => reason === "payload_error");
+    if (!routed || failed.length === 0) continue;
+    answer
+      .say(`Some mappings of ${destinationId} cannot send it. Cause: payload_error`)
+      .data(failed.map(({ name, detail }) => facts({ mapping: name, detail })))
+      .say(`Fix: ${undelivered["payload_error"]}`);
+  }
 }
 
 function resent({ type, event }: MessageDetailsAnswer): Record<string, unknown> {

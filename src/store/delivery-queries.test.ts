@@ -154,6 +154,10 @@ describe("waiting deliveries by due time", () => {
         if (after === null) break;
       }
       expect(seen).toEqual(expected);
+      if (filter.destinationId === undefined) return;
+      const due = one.store.deliveriesByDue(filter, 5, null).items;
+      const times = due.map(({ nextAttemptAt }) => nextAttemptAt);
+      expect(one.store.dueTimes(filter.destinationId, 5)).toEqual(times);
     },
   );
 

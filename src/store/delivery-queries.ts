@@ -26,6 +26,7 @@ type Queries = Pick<
   | "deliveries"
   | "deliveriesByDestination"
   | "deliveriesByDue"
+  | "dueTimes"
   | "deliveriesOf"
   | "lastOutcome"
   | "deliveryDetails"
@@ -68,6 +69,11 @@ export function createDeliveryQueries(db: Db, mapped: MappedRequests): Queries {
   const dueAfter = db.prepare<[number, number, number], DeliveryRow>(
     `SELECT * FROM deliveries WHERE destination_id = ? AND state = ${waiting} AND next_attempt_at > ? ORDER BY next_attempt_at, id LIMIT ?`,
   );
+  const dueTimes = db
+    .prepare<[number, number], number>(
+      `SELECT next_attempt_at FROM deliveries WHERE destination_id = ? AND state = ${waiting} ORDER BY next_attempt_at LIMIT ?`,
+    )
+    .pluck();
 
   function matching({ destinationId, state }: DeliveryFilter): Kind[] {
     const all = destinationId === undefined ? kinds.all() : kindsOf.all(destinationId);
@@ -131,6 +137,8 @@ export function createDeliveryQueries(db: Db, mapped: MappedRequests): Queries {
       });
       return page(found, from, limit, (row) => ({ at: dueOf(row), id: row.id as DeliveryId }));
     },
+
+    dueTimes: (destination, limit) => dueTimes.all(destination, limit),
 
     deliveriesOf: (message) =>
       ofMessage.all(message).map(({ id, destination_id, state, reason }) => ({

@@ -18,7 +18,7 @@ const readers = `
   profiles profileDetails seenNames walkRule walkComputation countKnownUsers deletion deletions
   unfinishedDeletions usersToDelete suppressedUsers suppression suppressions rejectedBytes
   unlikeHosted messages message decisionAt messageSource messageValues messagesBySource
-  usersNamed deliveries deliveriesByDue deliveriesOf deliveryDetails attempt lastOutcome
+  usersNamed deliveries deliveriesByDue dueTimes deliveriesOf deliveryDetails attempt lastOutcome
   newestAttempts listed stats countByState deliveriesByDestination stateOfMessages tracedMessage
   messageIdOf trouble bytes
 `;

@@ -76,6 +76,7 @@ async function plans(): Promise<{ sql: string; plan: string }[]> {
   store.deliveries({}, 1, null);
   const [listed] = store.deliveriesByDue({}, 1, null).items;
   if (listed !== undefined) store.listed(listed);
+  store.dueTimes(destination, 1);
   store.deliveryDetails(1 as DeliveryId);
   store.attempt(1 as DeliveryId, 1 as AttemptId);
   store.stats();

@@ -382,10 +382,12 @@ test("an agent sets up a plan, a filter, mappings, an audience and a computed tr
     filters,
   });
   const data = { who: { "@path": "$.userId" } };
+  const trigger = 'event = "Order Completed"';
   const mappings = [
-    { name: "Orders", trigger: 'event = "Order Completed"', data, url: receiver.url },
+    { name: "Orders", trigger, data, url: receiver.url },
+    { name: "Totals", trigger, data: { "@path": "$.properties.total" }, url: receiver.url },
   ];
-  await configure("destination", {
+  const mapped = await configure("destination", {
     kind: "webhooks-actions",
     name: "Mapped",
     sourceIds: [sourceId],
@@ -397,7 +399,14 @@ test("an agent sets up a plan, a filter, mappings, an audience and a computed tr
   const test = await send("Test", 1);
   expect(test).toMatch(/Not routed to dst_\w+\. Cause: filter/);
   expect(test).toContain("Cause: trigger_not_met");
-  expect(await send("Order Completed", 10)).toContain("is delivered");
+  const sent = await send("Order Completed", 10);
+  expect(sent).toContain("is delivered");
+  expect(sent).toContain(`Some mappings of ${mapped} cannot send it. Cause: payload_error`);
+  expect(sent).toContain("The data must be an object.");
+  const only = { event: "Order Completed", userId: "u_1", integrations: { All: false } };
+  expect(await agent.use("send_and_wait", only)).toContain(
+    'Send it with `"Actions Webhook": true`',
+  );
   expect(receiver.requests.map(({ body }) => JSON.parse(body))).toContainEqual({ who: "u_1" });
 
   const audience = await configure("audience", {

@@ -58,6 +58,10 @@ test("equal mappings send the same from each destination, and another where a fi
     [14, "PUT", '{"event":"e","n":7}'],
   ]);
   expect(decisions.map(({ routed }) => routed)).toEqual([true, true, true, true, true]);
+  expect(decisions.slice(1, 3).map(({ detail }) => detail)).toEqual([
+    "M12: Its request is sent.",
+    "The filter No n of Number 3 removed properties.n. M13: Its request is sent.",
+  ]);
   const bodies = decisions.map(({ requests }) => requests?.[0]?.body);
   expect(bodies[1]).toBe(bodies[0]);
   // Mappings have their bodies, and so has what a filter changed.

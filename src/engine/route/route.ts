@@ -5,12 +5,13 @@
 
 import type { CheckedMessage } from "../../domain/check.ts";
 import { matchesCondition, parseCondition, type Condition } from "../../domain/condition.ts";
-import type {
-  Destination,
-  DestinationKind,
-  Mapping,
-  PayloadShape,
-  Source,
+import {
+  integrationNames,
+  type Destination,
+  type DestinationKind,
+  type Mapping,
+  type PayloadShape,
+  type Source,
 } from "../../domain/configuration.ts";
 import { makeEvent, makePayload, payloadOf } from "../../domain/payload.ts";
 import type { Decision, MappedRequest, MappingDecision, RoutedMessage } from "./decision.ts";
@@ -144,7 +145,10 @@ function* decisionOf(
     applied === null
       ? (shared.unfiltered ??= routingEvent(eventOf(shared), shared.made))
       : routingEvent(makeEvent(applied.message, receivedAt), shared.made);
-  return { ...after, ...(yield* toMappings(destination.mappings)) };
+  const mapped = yield* toMappings(destination.mappings);
+  const removed = applied?.changes.detail;
+  const details = removed === undefined ? mapped.detail : `${removed} ${mapped.detail}`;
+  return { ...after, ...mapped, detail: details };
 }
 
 const eventOf = (shared: Shared): JsonObject =>
@@ -318,12 +322,6 @@ function isMet(mapping: Mapping, trigger: string, event: JsonObject): boolean {
   }
   return condition !== null && matchesCondition(condition, event);
 }
-
-/** The names of destinations in the integrations object. */
-const integrationNames: Readonly<Record<DestinationKind, string>> = {
-  webhooks: "Webhooks",
-  "webhooks-actions": "Actions Webhook",
-};
 
 /** What people write for them, in lower case. */
 const otherNames: Readonly<Record<string, DestinationKind>> = {

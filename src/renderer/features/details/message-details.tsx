@@ -158,8 +158,11 @@ function Details({ message, chosen, onOpenAttempt, ...head }: DetailsProps) {
   );
   const library = useMemo(() => (payload === null ? null : libraryWords(payload.text)), [payload]);
   const filled = useMemo(
-    () => (payload === null || changes === null ? null : filledWords(payload, changes)),
-    [payload, changes],
+    () =>
+      payload === null || changes === null || chosen === undefined
+        ? null
+        : filledWords(chosen, payload, changes),
+    [chosen, payload, changes],
   );
 
   return (

@@ -3,10 +3,12 @@ import { jsonLines } from "../../kit/json-tokens.ts";
 import { payloadChanges } from "./payload-changes.ts";
 
 function changesOf(raw: string, payload: string) {
-  const { marks, leftOut } = payloadChanges(
+  const changes = payloadChanges(
     { text: raw, lines: jsonLines(raw) ?? [] },
     { text: payload, lines: jsonLines(payload) ?? [] },
   );
+  if (changes === null) return null;
+  const { marks, leftOut } = changes;
   return {
     leftOut,
     marks: Object.fromEntries(
@@ -25,12 +27,16 @@ describe("a payload beside its message", () => {
     });
   });
 
+  test("is not compared when it is a batch", () => {
+    expect(changesOf(`{"a":"x","b":1}`, `[{"a":"x","b":1},{"a":"y"}]`)).toBeNull();
+  });
+
   test("marks members that were added, with all that is in them", () => {
     expect(
       changesOf(
         `{"context":{"locale":"de"}}`,
         `{"version":1,"context":{"locale":"de","library":{"name":"go"}}}`,
-      ).marks,
+      )?.marks,
     ).toEqual({
       '1,"con': { kind: "added" },
       '{"name': { kind: "added" },
@@ -43,7 +49,7 @@ describe("a payload beside its message", () => {
       changesOf(
         `{"total":184.50,"big":12345678901234567890,"at":"2026-11-21T15:50:55+0000","name":"Caf\\u00e9"}`,
         `{"total":184.5,"big":12345678901234567000,"at":"2026-11-21T15:50:55.000Z","name":"Café"}`,
-      ).marks,
+      )?.marks,
     ).toEqual({
       "184.5,": { kind: "changed", was: "184.50" },
       "123456": { kind: "changed", was: "12345678901234567890" },
@@ -57,7 +63,7 @@ describe("a payload beside its message", () => {
       changesOf(
         `{"traits":null,"properties":[1],"long":"${"x".repeat(500)}"}`,
         `{"traits":{},"properties":{"a":1},"long":1}`,
-      ).marks,
+      )?.marks,
     ).toEqual({
       '{},"pr': { kind: "changed", was: "null" },
       '{"a":1': { kind: "changed", was: "an array" },
@@ -79,11 +85,11 @@ describe("a payload beside its message", () => {
 
   test("names the members that were left out", () => {
     expect(
-      changesOf(`{"type":"track","sentAt":"x","_metadata":{}}`, `{"type":"track"}`).leftOut,
+      changesOf(`{"type":"track","sentAt":"x","_metadata":{}}`, `{"type":"track"}`)?.leftOut,
     ).toEqual(["sentAt", "_metadata"]);
   });
 
   test("compares with the last of several members of one name, as a parser does", () => {
-    expect(changesOf(`{"a":1,"a":2}`, `{"a":2}`).marks).toEqual({});
+    expect(changesOf(`{"a":1,"a":2}`, `{"a":2}`)?.marks).toEqual({});
   });
 });

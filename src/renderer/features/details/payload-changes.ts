@@ -22,7 +22,9 @@ const renamed: Readonly<Record<string, string>> = {
   originalTimestamp: "timestamp",
 };
 
-export function payloadChanges(raw: Json, payload: Json): PayloadChanges {
+/** Null for a batch, which has several messages. */
+export function payloadChanges(raw: Json, payload: Json): PayloadChanges | null {
+  if (!payload.text.startsWith("{")) return null;
   const marks = new Map<number, TreeMark>();
   const taken = new Set<string>();
   const before = membersOf(raw, 0);

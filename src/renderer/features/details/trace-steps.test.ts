@@ -116,10 +116,12 @@ describe("the trace of a message", () => {
 });
 
 test("what the request filled in is read from what the payload has and the message had not", () => {
-  const words = (raw: string, payload: string): string | null => {
+  const words = (raw: string, payload: string, delivery = {}): string | null => {
     const json = { text: payload, lines: jsonLines(payload) ?? [] };
-    return filledWords(json, payloadChanges({ text: raw, lines: jsonLines(raw) ?? [] }, json));
+    const changes = payloadChanges({ text: raw, lines: jsonLines(raw) ?? [] }, json);
+    return changes && filledWords(delivery, json, changes);
   };
+  expect(words(`{}`, `{"timestamp":"mapped"}`, { webhookId: "whk_1" })).toBeNull();
   expect(
     words(`{"context":{"a":1}}`, `{"version":1,"messageId":"x","context":{"a":1,"ip":"::1"}}`),
   ).toBe("messageId, context.ip filled in");

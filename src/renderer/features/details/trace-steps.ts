@@ -169,8 +169,16 @@ function deliverySteps(delivery: Delivery, name: string, { receivedAt }: Message
 
 const many = (n: number, word: string): string => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
 
-/** What the request gave to a message that did not say it itself. */
-export function filledWords(payload: Json, { marks }: PayloadChanges): string | null {
+/**
+ * What the request gave to a message that did not say it itself. The members of what a mapping
+ * sends say nothing about that.
+ */
+export function filledWords(
+  { webhookId }: Pick<Delivery, "webhookId">,
+  payload: Json,
+  { marks }: PayloadChanges,
+): string | null {
+  if (webhookId !== undefined) return null;
   const filled: string[] = [];
   for (const member of linesInside(payload.lines, 0)) {
     const line = payload.lines[member];

@@ -124,7 +124,7 @@ export class StoreHealth {
       // A check has found it already, and is repeated.
       if (this.#damage instanceof DataFault) return;
       this.#set({ damage: error as Error });
-      this.#startCheck();
+      if (this.#checkTimer === null) this.#startCheck();
     } else this.#set({ failing: error as Error });
   }
 
@@ -286,19 +286,24 @@ export class StoreHealth {
   #startCheck(): void {
     if (this.#file === null || this.#ended || this.#check !== null) return;
     this.#checkTimer?.cancel();
+    this.#checkTimer = null;
     const check = startCheck(this.#file.file, this.#size);
     this.#check = check;
-    void check.faults.then(([first]) => {
+    void check.faults.then((faults) => {
       this.#check = null;
       if (this.#ended) return;
-      if (first === undefined) return this.#set({ damage: null });
-      this.#set({
-        damage: new DataFault(
-          "DATA_DAMAGED",
-          `Hookyard's data file is damaged (${first}). Hookyard has stopped writing. hookyard doctor lists all of it; stop Hookyard, and start it with a restored copy or with another --data directory.`,
-        ),
-      });
-      this.#checkTimer = startIdleTimer(checkAgainMs, () => this.#startCheck());
+      const first = faults?.[0];
+      if (first !== undefined) {
+        this.#set({
+          damage: new DataFault(
+            "DATA_DAMAGED",
+            `Hookyard's data file is damaged (${first}). Hookyard has stopped writing. hookyard doctor lists all of it; stop Hookyard, and start it with a restored copy or with another --data directory.`,
+          ),
+        });
+      } else if (faults !== null) return this.#set({ damage: null });
+      // It is checked until a check finds nothing, also where none can read it.
+      if (this.#damage !== null)
+        this.#checkTimer = startIdleTimer(checkAgainMs, () => this.#startCheck());
     });
   }
 

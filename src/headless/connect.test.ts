@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -148,3 +148,18 @@ test.each(["null", "{}", '{"uiUrl":5}', '{"uiUrl":"file:///etc"}'])(
     await expect(connect(data, {})).rejects.toMatchObject(noHookyard(/^No Hookyard runs/));
   },
 );
+
+test("a Hookyard whose token cannot be read is not said to be none", async () => {
+  const data = mkdtempSync(join(tmpdir(), "hookyard-connect-"));
+  onTestFinished(() => rmSync(data, { recursive: true, force: true }));
+  await expect(connect(data, {})).rejects.toMatchObject(noHookyard(/^No Hookyard runs/));
+  writeFileSync(join(data, "hookyard.running.json"), '{"uiUrl":"http://127.0.0.1:1"}');
+  for (const code of ["ENOENT", "EISDIR"]) {
+    if (code === "EISDIR") mkdirSync(join(data, "token"));
+    await expect(connect(data, {})).rejects.toMatchObject(
+      noHookyard(
+        new RegExp(`^A Hookyard with the data in .* cannot be found: ${code}: .*HOOKYARD_TOKEN`),
+      ),
+    );
+  }
+});

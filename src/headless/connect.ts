@@ -10,7 +10,7 @@ import { changesPath, requestOf } from "../contract/places.ts";
 import { startTimer } from "../engine/real-time.ts";
 import { typedCalls, type ScenarioPipeline } from "../scenarios/run/pipeline.ts";
 import { ask, textOf } from "./ask.ts";
-import { runningIn, type Host } from "./running.ts";
+import { runningIn, unreadableIn, type Host } from "./running.ts";
 
 /** The message says what to do. */
 export class NoHookyard extends Error {
@@ -78,10 +78,14 @@ function placeOf(data: string, environment: NodeJS.ProcessEnv): Place {
     throw new NoHookyard(
       "A Hookyard without a data directory is found by HOOKYARD_URL and HOOKYARD_TOKEN: set them to the address and the token that hookyard serve printed.",
     );
-  if (running === null)
+  if (running === null) {
+    const why = unreadableIn(data);
     throw new NoHookyard(
-      `No Hookyard runs with the data in ${data}. Start one with hookyard serve, or name the directory of the one that runs with --data.`,
+      why === null
+        ? `No Hookyard runs with the data in ${data}. Start one with hookyard serve, or name the directory of the one that runs with --data.`
+        : `A Hookyard with the data in ${data} cannot be found: ${why}. Do this as the user who started it, start it again, or set HOOKYARD_URL and HOOKYARD_TOKEN to the address and the token that it printed.`,
     );
+  }
   return running;
 }
 

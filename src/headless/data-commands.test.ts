@@ -168,7 +168,7 @@ test("doctor prints the sizes, the format and the rows, as far as there are any"
     `${beginning}N bytes, of which N bytes free; log: missing
 Format          ${format}; this program knows ${format}
 Rows            0 requests, 0 messages, 0 deliveries, 0 attempts, 0 profiles, 0 sources, 0 destinations
-Checked         permissions, files against the marker, `,
+Checked         permissions, room on the disk, files against the marker, `,
   );
   onFile(`user_version = ${format - 1}`);
   expect(await text()).toMatch(
@@ -182,7 +182,7 @@ Checked         `,
     `${beginning}missing; log: missing
 Format          unknown; this program knows ${format}
 Rows            not counted
-Checked         permissions, files against the marker
+Checked         permissions, room on the disk, files against the marker
 
 1 finding:
 

@@ -31,3 +31,16 @@ export function runningIn(dataDir: string): (Running & { token: string }) | null
     return null;
   }
 }
+
+/** Why nobody can see who runs here, or ask it; null where nobody said so. */
+export function unreadableIn(dataDir: string): string | null {
+  for (const name of [runningFile, "token"]) {
+    try {
+      readFileSync(join(dataDir, name));
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      return name === runningFile && code === "ENOENT" ? null : message;
+    }
+  }
+  return null;
+}

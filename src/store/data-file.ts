@@ -59,14 +59,13 @@ export function checkDataFile(file: string, data: string, marker: Marker | null)
 }
 
 /**
- * The log may be read at any time: SQLite's locks are on the data file and the index. `frames`: as
- * many must be in it.
+ * `frames`: as many must be in it. An open log may be read at any time: SQLite's locks are on the
+ * data file and the index.
  */
-export function isWholeLog(file: string, frames: number, pageSize: number): boolean {
-  const size = sizeOf(logOf(file)) ?? 0;
+export function isWholeLog(log: number, frames: number, pageSize: number): boolean {
   return (
-    size >= logHeaderSize + frames * (frameHeaderSize + pageSize) &&
-    isLogHeader(readStart(logOf(file), logHeaderSize))
+    fstatSync(log).size >= logHeaderSize + frames * (frameHeaderSize + pageSize) &&
+    isLogHeader(startOf(log, logHeaderSize))
   );
 }
 
@@ -130,10 +129,14 @@ export function sizeOf(file: string): number | null {
 function readStart(file: string, length: number): Buffer {
   const descriptor = openSync(file, "r");
   try {
-    const bytes = Buffer.alloc(Math.min(length, fstatSync(descriptor).size));
-    readSync(descriptor, bytes, 0, bytes.length, 0);
-    return bytes;
+    return startOf(descriptor, length);
   } finally {
     closeSync(descriptor);
   }
+}
+
+function startOf(descriptor: number, length: number): Buffer {
+  const bytes = Buffer.alloc(Math.min(length, fstatSync(descriptor).size));
+  readSync(descriptor, bytes, 0, bytes.length, 0);
+  return bytes;
 }

@@ -82,10 +82,10 @@ export function examineData(data: string): Examination {
     if (examination.sizes.data !== null) examineBeside(data, marker, findings);
     const left = framesOf(file);
     checkDataFile(file, data, marker);
-    const { db, file: read, close } = openForReading(data);
+    const { db, frames, close } = openForReading(data);
     try {
       examination.format = refuseUnfit(db, { file, data, marker });
-      refuseLostFrames({ file, data, left, read: framesOf(read) });
+      refuseLostFrames({ file, data, left, read: frames() });
       examineRows(db, examination);
     } finally {
       close();

@@ -99,10 +99,18 @@ test("a reader that fails, now or later, sets trouble too", async () => {
   expect(() => store.commit([request([{}])])).toThrow("as the driver throws it");
 });
 
-test("what looked like damage is over when a check of the whole file finds none", async () => {
-  const { store } = openTestStore(temporaryDirectory());
+test("what looked like damage is over when a check of the whole file finds none, and not before one can read it", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const data = join(temporaryDirectory(), "data");
+  const { store } = openTestStore(data);
+  renameSync(data, `${data}-away`);
   store.noteFailure(failing("SQLITE_CORRUPT_INDEX"));
+  const [thread] = (await once(process, "worker")) as [Worker];
+  await once(thread, "exit");
+  await nextTurn();
+  renameSync(`${data}-away`, data);
   expect(store.trouble()).not.toBeNull();
+  vi.advanceTimersByTime(60_000);
   await expect.poll(() => store.trouble()).toBeNull();
 });
 

@@ -14,7 +14,7 @@
  */
 
 import type Database from "better-sqlite3";
-import { type Stats, statSync } from "node:fs";
+import { closeSync, fstatSync, openSync, type Stats, statSync } from "node:fs";
 import type { Problem } from "../domain/problem.ts";
 import type { HealthStore } from "../engine/store-ports.ts";
 import { DataFault, storeFailure } from "../engine/store-failure.ts";
@@ -55,6 +55,8 @@ export class StoreHealth {
   readonly #totalChanges;
   readonly #logged;
   readonly #pageSize: number;
+  /** Kept open: where a process may open no more files, writes go on. */
+  #log: number | null = null;
   #logSize = 0;
   #size = 0;
   /**
@@ -87,7 +89,11 @@ export class StoreHealth {
       "PRAGMA wal_checkpoint(NOOP)",
     );
     this.#pageSize = Number(db.pragma("page_size", { simple: true }));
-    if (file !== null) this.#mark();
+    if (file !== null) {
+      this.#mark();
+      // There is none where the file system knows no shared memory.
+      if (sizeOf(logOf(file.file)) !== null) this.#log = openSync(logOf(file.file), "r");
+    }
     const paths = file === null ? [] : [file.file, logOf(file.file), `${file.file}-shm`];
     this.#files = paths.map((path) => ({ path, is: identityOf(path) }));
   }
@@ -118,7 +124,7 @@ export class StoreHealth {
       // A check has found it already, and is repeated.
       if (this.#damage instanceof DataFault) return;
       this.#set({ damage: error as Error });
-      this.#startCheck();
+      if (this.#checkTimer === null) this.#startCheck();
     } else this.#set({ failing: error as Error });
   }
 
@@ -150,6 +156,8 @@ export class StoreHealth {
     this.#timer?.cancel();
     this.#checkTimer?.cancel();
     this.#check?.stop();
+    if (this.#log !== null) closeSync(this.#log);
+    this.#log = null;
     if (this.#file === null || this.#lostLog) return;
     const { data, file, database } = this.#file;
     try {
@@ -231,7 +239,7 @@ export class StoreHealth {
         );
       }
     }
-    this.#lostLog = this.#isLogLost(file);
+    this.#lostLog = this.#isLogLost();
     if (this.#lostLog) {
       return new DataFault(
         "DATA_DAMAGED",
@@ -256,13 +264,14 @@ export class StoreHealth {
    * SQLite never shortens it here. Another program may empty it by a checkpoint, and then the data
    * file has everything.
    */
-  #isLogLost(file: string): boolean {
-    const size = sizeOf(logOf(file)) ?? 0;
-    if (size < this.#logSize || !isWholeLog(file, 0, this.#pageSize)) {
+  #isLogLost(): boolean {
+    if (this.#log === null) return this.#lostLog;
+    const { size } = fstatSync(this.#log);
+    if (size < this.#logSize || !isWholeLog(this.#log, 0, this.#pageSize)) {
       // SQLite does not say within a transaction.
       if (this.#db.inTransaction) return this.#lostLog;
       const { log, checkpointed } = this.#logged.get() as { log: number; checkpointed: number };
-      if (log > checkpointed && !isWholeLog(file, log, this.#pageSize)) return true;
+      if (log > checkpointed && !isWholeLog(this.#log, log, this.#pageSize)) return true;
     }
     this.#logSize = size;
     return false;
@@ -277,19 +286,24 @@ export class StoreHealth {
   #startCheck(): void {
     if (this.#file === null || this.#ended || this.#check !== null) return;
     this.#checkTimer?.cancel();
+    this.#checkTimer = null;
     const check = startCheck(this.#file.file, this.#size);
     this.#check = check;
-    void check.faults.then(([first]) => {
+    void check.faults.then((faults) => {
       this.#check = null;
       if (this.#ended) return;
-      if (first === undefined) return this.#set({ damage: null });
-      this.#set({
-        damage: new DataFault(
-          "DATA_DAMAGED",
-          `Hookyard's data file is damaged (${first}). Hookyard has stopped writing. hookyard doctor lists all of it; stop Hookyard, and start it with a restored copy or with another --data directory.`,
-        ),
-      });
-      this.#checkTimer = startIdleTimer(checkAgainMs, () => this.#startCheck());
+      const first = faults?.[0];
+      if (first !== undefined) {
+        this.#set({
+          damage: new DataFault(
+            "DATA_DAMAGED",
+            `Hookyard's data file is damaged (${first}). Hookyard has stopped writing. hookyard doctor lists all of it; stop Hookyard, and start it with a restored copy or with another --data directory.`,
+          ),
+        });
+      } else if (faults !== null) return this.#set({ damage: null });
+      // It is checked until a check finds nothing, also where none can read it.
+      if (this.#damage !== null)
+        this.#checkTimer = startIdleTimer(checkAgainMs, () => this.#startCheck());
     });
   }
 

@@ -58,7 +58,7 @@ const worker = `
 const { parentPort, workerData } = require("node:worker_threads");
 const Database = require(workerData.driver);
 const tables = "SELECT 'sqlite_schema' UNION ALL SELECT name FROM sqlite_schema WHERE type = 'table'";
-const texts = [];
+let texts = [];
 try {
   const db = new Database(workerData.file, { readonly: true, fileMustExist: true });
   for (const table of db.prepare(tables).pluck().all()) {
@@ -68,35 +68,38 @@ try {
   }
   db.close();
 } catch (error) {
-  // What cannot be checked is no finding; what is so damaged that the check ends is one.
+  // What is so damaged that the check ends is a finding.
   if (/^SQLITE_(CORRUPT|NOTADB)/.test(error.code)) texts.push(error.message);
+  else texts = null;
 }
 parentPort.postMessage(texts);
 `;
 
-/** Resolves with what is wrong; with nothing when the thread is ended or cannot be started. */
+/** Resolves with what is wrong, or with null when the file could not be checked to its end. */
 export function startCheck(
   file: string,
   size: number,
-): { faults: Promise<string[]>; stop(): void } {
+): { faults: Promise<string[] | null>; stop(): void } {
   const driver = createRequire(import.meta.url).resolve("better-sqlite3");
   const thread = new Worker(worker, {
     eval: true,
     workerData: { driver, file, pragma: pragmaFor(size) },
   });
   thread.unref();
-  const faults = new Promise<string[]>((resolve) => {
+  const faults = new Promise<string[] | null>((resolve) => {
     thread
-      .once("message", (texts: string[]) =>
+      .once("message", (texts: string[] | null) =>
         resolve(
-          texts
-            .flatMap((text) => text.split("\n"))
-            .filter(isFault)
-            .slice(0, reported),
+          texts === null
+            ? null
+            : texts
+                .flatMap((text) => text.split("\n"))
+                .filter(isFault)
+                .slice(0, reported),
         ),
       )
-      .once("error", () => resolve([]))
-      .once("exit", () => resolve([]));
+      .once("error", () => resolve(null))
+      .once("exit", () => resolve(null));
   });
   return { faults, stop: () => void thread.terminate() };
 }

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { OpenError } from "../app-errors.ts";
-import { logOf } from "./data-file.ts";
+import { framesOf, logOf } from "./data-file.ts";
 import { isDamage } from "./integrity.ts";
 import { damagedLock, dataFileName, lockFileName } from "./open.ts";
 import type { Db } from "./transactions.ts";
@@ -17,7 +17,8 @@ import type { Db } from "./transactions.ts";
 /** A writer that is committing, or cleaning up after a kill, is done by then. */
 const timeout = 5_000;
 
-type Reading = { db: Db; file: string; close(): void };
+/** `frames`: those of the log that SQLite has read. */
+type Reading = { db: Db; frames(): ReturnType<typeof framesOf>; close(): void };
 
 /**
  * Throws what SQLite throws, or an `OpenError` when there is no room for a copy, which is made in
@@ -27,9 +28,10 @@ export function openForReading(data: string, temporary = tmpdir()): Reading {
   const file = join(data, dataFileName);
   if (existsSync(logOf(file)) && existsSync(`${file}-shm`)) {
     const db = new Database(file, { readonly: true, timeout });
-    return { db, file, close: () => void db.close() };
+    return { db, frames: () => framesOf(file), close: () => void db.close() };
   }
   const copies = makeDirectory(temporary);
+  let db: Db | null = null;
   try {
     const copy = join(copies, dataFileName);
     for (const [from, to] of [
@@ -37,13 +39,21 @@ export function openForReading(data: string, temporary = tmpdir()): Reading {
       [logOf(file), logOf(copy)],
     ] as const)
       if (existsSync(from)) copyFileSync(from, to, constants.COPYFILE_FICLONE);
-    const db = new Database(copy, { readonly: true, timeout });
+    const read = new Database(copy, { readonly: true, timeout });
+    db = read;
+    // Opens the log and its index too.
+    read.pragma("schema_version");
+    const frames = framesOf(copy);
+    // An open file needs no name, but on Windows: so nothing is left, whatever ends this process.
+    const remove = (): void => rmSync(copies, { recursive: true, force: true });
+    if (process.platform !== "win32") remove();
     const close = (): void => {
-      db.close();
-      rmSync(copies, { recursive: true });
+      read.close();
+      remove();
     };
-    return { db, file: copy, close };
+    return { db: read, frames: () => frames, close };
   } catch (error) {
+    db?.close();
     rmSync(copies, { recursive: true });
     throw noRoom.has((error as NodeJS.ErrnoException).code) ? notCopied(error) : error;
   }

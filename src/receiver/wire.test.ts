@@ -70,3 +70,19 @@ test("what follows an answer is read as the next one on a kept connection", asyn
   expect(await send()).toMatchObject({ status: null, error: { code: "not_http" } });
   expect(await send()).toMatchObject({ status: 204 });
 });
+
+test("an answer without a length is whole when its connection ends", async () => {
+  const server = createServer((socket) =>
+    socket.on("data", () => socket.end("HTTP/1.1 201 Created\r\n\r\nOK")),
+  );
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const wire = createWire({ url, trust: createTrust(), timeoutMs: 3_000 });
+  const request = { method: "POST", headers: [], body: Buffer.from("{}") };
+  expect(await wire.send({ ...request, connection: "kept" })).toMatchObject({
+    outcome: "answered",
+    status: 201,
+  });
+});

@@ -93,7 +93,7 @@ test("a message that is as large as one may be goes again", async () => {
   expect(ids.filter((id) => id === "large")).toHaveLength(2);
 });
 
-test("a disabled destination, a period that ends before it begins, and nobody's id are refused", async () => {
+test("a disabled destination, a period that ends before it begins, and nobody's id are refused; without a source, nothing goes", async () => {
   const { api, call, warehouse, period } = await shop();
   const { since, until } = period;
   expect(
@@ -102,6 +102,8 @@ test("a disabled destination, a period that ends before it begins, and nobody's 
   expect(await api("destinations.sendAgain", { ...period, id: "dst_99" })).toMatchObject({
     status: 404,
   });
+  await call("destinations.update", { id: warehouse.id, sourceIds: [] });
+  expect(await call("destinations.sendAgain", { ...period, dryRun: true })).toEqual({ count: 0 });
   await call("destinations.update", { id: warehouse.id, enabled: false });
   expect(await api("destinations.sendAgain", period)).toMatchObject({
     status: 409,

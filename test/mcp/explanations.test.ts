@@ -31,7 +31,7 @@ async function usingTools(call: ApiCall, { changes }: Pick<RunningApp, "changes"
     );
 }
 
-test("a retry that waits for a disabled destination is not blamed on the receiver", async ({
+test("a retry that waits for a paused clock or a disabled destination is not blamed on the receiver", async ({
   start,
   agent: { app, use },
 }) => {
@@ -40,6 +40,15 @@ test("a retry that waits for a disabled destination is not blamed on the receive
   await app.call("clock.set", { mode: "paused" });
   const message = await app.send();
   await app.settle();
+  expect(await use("why_not_delivered")).toMatch(
+    /^Cause: paused\. The clock is paused, and retries are due from \S+Z\.$/m,
+  );
+  expect(await use("advance_clock")).toMatch(
+    /^Clock: \S+Z, paused, next due \S+Z\.\nDeliveries: 0 delivered, 1 waiting, 0 failed, 0 expired\.$/m,
+  );
+  await app.call("clock.set", { mode: "real" });
+  expect(await use("why_not_delivered")).not.toContain("Cause: paused");
+  await app.call("clock.set", { mode: "paused" });
   await app.call("destinations.update", { id, enabled: false });
   const text = await use("why_not_delivered", { id: message });
   expect(text).toContain("Cause: disabled");

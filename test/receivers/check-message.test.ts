@@ -225,12 +225,16 @@ test("a receiver that refuses unknown properties and fractions is no wrong one",
 });
 
 test("a receiver of short bodies is found, also when the message has a text of its own", async () => {
-  const short: Kind = {
-    whyRefused: (_, text) => (text.length > 30_000 ? "too long" : null),
+  const upTo = (bytes: number): Kind => ({
+    whyRefused: (_, text) => (text.length > bytes ? "too long" : null),
     effectOf: () => null,
-  };
+  });
   const message = { event: "Said", properties: { text: "hi" } };
-  expect((await verdicts(short, message, { only: ["big"] })).of("fail")).toEqual(["big"]);
+  for (const [bytes, found] of [
+    [32_767, ["big"]],
+    [32_768, []],
+  ] as const)
+    expect((await verdicts(upTo(bytes), message, { only: ["big"] })).of("fail")).toEqual(found);
 });
 
 test("an order that is the same in each message is named as a cause", async () => {

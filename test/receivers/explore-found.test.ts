@@ -91,13 +91,9 @@ explore:
   });
 });
 
-test("a schedule is made smaller also where effects take longer than a second", async () => {
-  const origin = await startReceiver(async (messageId, rows, response) => {
-    response.writeHead(202).end();
-    await wait(1_200);
-    rows.push(messageId);
-  });
-  const exploration = readExploration(`name: Slow
+async function startRunner(receive: Receive): Promise<Runner> {
+  const origin = await startReceiver(receive);
+  const exploration = readExploration(`name: Rows
 explore:
   receiver: { url: ${origin}/, effects: ${origin}/rows }
   messages: [{ type: track, event: A }, { type: track, event: B }, { type: track, event: C }]
@@ -106,7 +102,30 @@ explore:
   if ("problems" in exploration) throw new Error(JSON.stringify(exploration.problems));
   const runner = new Runner(exploration, null);
   onTestFinished(() => runner.close());
-  const send = (message: number): Step => ({ do: "send", message });
+  return runner;
+}
+
+const send = (message: number): Step => ({ do: "send", message });
+
+test("two copies that win a race now and then become as many as win it every time", async () => {
+  const copiesOf = new Map<string, number>();
+  const runner = await startRunner((messageId, rows, response) => {
+    const copies = (copiesOf.get(messageId) ?? 0) + 1;
+    copiesOf.set(messageId, copies);
+    if (copies === 1 || copies === 3) rows.push(messageId);
+    response.writeHead(204).end();
+  });
+  const together = (copies: number): Step => ({ do: "together", message: 0, copies, apartMs: 0 });
+  const shrunk = await shrink(runner, [send(1), together(2)], "twice");
+  expect(shrunk?.schedule).toEqual([together(4)]);
+});
+
+test("a schedule is made smaller also where effects take longer than a second", async () => {
+  const runner = await startRunner(async (messageId, rows, response) => {
+    response.writeHead(202).end();
+    await wait(1_200);
+    rows.push(messageId);
+  });
   expect(await runner.run([[send(0)]])).toEqual([[]]);
   const shrunk = await shrink(runner, [send(0), send(1), send(0), send(2)], "twice");
   expect(shrunk?.schedule).toEqual([send(0), send(0)]);

@@ -140,7 +140,7 @@ export async function sendAgain(
     return conflict("disabled", `${name} is disabled. Enable it to send messages to it again.`);
   const found: MessageSummary[] = [];
   let before: MessageRowId | null = null;
-  while (sourceIds.length > 0 && found.length < maxLookedAt) {
+  while (found.length < maxLookedAt) {
     const page: Page<MessageSummary, MessageRowId> = await queries.messages(
       { sourceId: sourceIds, since, until, not: { state: ["rejected", "duplicate"] } },
       readAtOnce,

@@ -148,6 +148,9 @@ describe("what if an attempt had been answered differently", () => {
       expect(results(answer.whatIf)).toEqual(["1 hook 500", "2 hook 400"]);
       expect(rows(answer)[0]?.[2]).toBe(true);
       expect(answer.text).not.toContain("Bearer x");
+      // Beside an equal answer, the changed one has a line of its own.
+      const { text, changedLine } = await ask(await messageOf("A"), 1, { status: 502 });
+      expect(text.split("\n")[(changedLine ?? 0) - 1]).toBe("    - { status: 502 }");
       expect(asked).toBe(3);
     } finally {
       receiver.close();

@@ -4,7 +4,7 @@ import { test as base, expect } from "vitest";
 import type { CallName } from "../../src/contract/contract.ts";
 import { createMcp } from "../../src/mcp/mcp.ts";
 import { starting, type RunningApp } from "../support/running-app.ts";
-import { startAgent, type Agent } from "./agent.ts";
+import { nextsOf, startAgent, type Agent } from "./agent.ts";
 
 const test = base
   .extend("start", starting)
@@ -130,4 +130,52 @@ test("a count that is not exact, and trouble with sending, are said", async ({ s
     "At least 10000 messages match.",
   );
   expect(await use("find_messages", {})).toContain("At least 10000 messages match, newest first.");
+});
+
+test("a failing receiver is only set up as a whole, and undone only where one is named", async ({
+  start,
+  agent: { app, use },
+}) => {
+  const receiver = await start.receiver();
+  await app.source();
+  const own = await app.call("sources.create", { name: "Own" });
+  const destination = await app.call("destinations.create", {
+    name: "Orders",
+    sourceIds: [own.id],
+    webhooks: [{ url: receiver.url }],
+  });
+  expect(await use("set_up_failing_receiver", { undo: true })).toContain("needs a destinationId");
+  expect(await use("set_up_failing_receiver", { sourceId: "src_999" })).toContain("src_999");
+  expect((await app.call("endpoints.list", {})).items).toEqual([]);
+
+  const destinationId = destination.id;
+  expect(nextsOf(await use("set_up_failing_receiver", { destinationId }))[0]).toEqual({
+    tool: "send_and_wait",
+    input: { sourceId: own.id, event: "Test", userId: "u_1" },
+  });
+  const again = await use("set_up_failing_receiver", { destinationId });
+  expect(again).toContain("It has a fault already. Take it away first");
+  const mapped = await app.call("destinations.create", {
+    name: "Mapped",
+    kind: "webhooks-actions",
+    sourceIds: [],
+    mappings: [{ name: "All", url: receiver.url }],
+  });
+  expect(await use("set_up_failing_receiver", { destinationId: mapped.id })).toContain(
+    "has mappings",
+  );
+});
+
+test("the signature of a message is that of its signed delivery", async ({
+  start,
+  agent: { app, use },
+}) => {
+  const receiver = await start.receiver();
+  await app.destination([receiver.url], { name: "Unsigned" });
+  await app.destination([receiver.url], { name: "Signed", sharedSecret: "s3cret" });
+  const id = await app.send();
+  await app.settle();
+  expect(await use("compare_signature", { id })).toMatch(
+    /^X-Signature of att_\w+ is [0-9a-f]{40},/,
+  );
 });

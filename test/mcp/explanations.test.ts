@@ -179,3 +179,41 @@ test("the signature of a message is that of its signed delivery", async ({
     /^X-Signature of att_\w+ is [0-9a-f]{40},/,
   );
 });
+
+test("show has what a receiver answered behind a fault, and each change of a delivery", async ({
+  start,
+  agent: { app, use },
+}) => {
+  const receiver = await start.receiver(201);
+  const { id: destinationId } = await app.destination([receiver.url], { sharedSecret: "s3cret" });
+  await app.call("clock.set", { mode: "paused" });
+  const set = await use("set_up_failing_receiver", {
+    ...{ destinationId, fault: "lose-answer", times: 1 },
+  });
+  const ids = [await app.send()];
+  await app.settle();
+  const endpoint = nextsOf(set).find(({ tool }) => tool === "show");
+  expect(await use("show", endpoint?.input)).toMatch(
+    /rcv_\w+ \S+ "POST" forward no status, signature valid, receiver 201 /,
+  );
+  await app.call("clock.advance", { to: "idle" });
+  const [delivery] = (await app.call("messages.get", { id: ids[0] ?? "" })).deliveries;
+  const shown = await use("show", { id: delivery?.id ?? "" });
+  expect(shown).toMatch(/ is delivered \(succeeded\)\.\n/);
+  expect(shown).toMatch(/beside those that its attempts show:\n\S+ waiting \(retry\)\n2 attempts:/);
+
+  const created = await use("configure", {
+    ...{ kind: "retry_profile", changes: { name: "quick", timeoutMs: 1_234 } },
+  });
+  const profile = /Created (rtp_\w+)\./.exec(created)?.[1];
+  expect(await use("show", { id: profile ?? "" })).toContain('"timeoutMs": 1234');
+  expect(await use("configure", { kind: "settings", changes: { seed: 3 } })).toMatch(
+    /^Changed the settings\./,
+  );
+  expect(await use("configure", { kind: "settings", remove: true })).toContain(
+    "Settings cannot be deleted",
+  );
+  expect(await use("advance_clock", { mode: "faster", speed: 60 })).toMatch(
+    /^Clock: \S+, 60 times faster, /,
+  );
+});

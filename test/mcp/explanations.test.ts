@@ -217,3 +217,12 @@ test("show has what a receiver answered behind a fault, and each change of a del
     /^Clock: \S+, 60 times faster, /,
   );
 });
+
+test("an audience's own source is not named as one that a program can send to", async ({
+  agent: { app, use },
+}) => {
+  await app.call("audiences.create", { name: "Big spenders", members: [] });
+  const text = await use("overview");
+  expect(text).toContain("0 sources:");
+  expect(text).toContain('Next: configure {"kind":"source"');
+});

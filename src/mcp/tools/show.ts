@@ -53,9 +53,11 @@ const overview = defineTool({
       );
       answer.data(lines.slice(0, maxListed));
     };
+    // A program sends to none of those that belong to an audience or a computed trait.
+    const clients = sources.items.filter(({ kind }) => kind !== "audience");
     list(
       "sources",
-      sources.items.map(({ id, name, writeKey, faults }) =>
+      clients.map(({ id, name, writeKey, faults }) =>
         [id, facts({ name, writeKey }), faults.length === 0 ? "" : `${faults.length} faults`].join(
           " ",
         ),
@@ -85,7 +87,7 @@ const overview = defineTool({
         ...audiences.items.map(({ id, name, size }) => `${id} ${size} users ${facts({ name })}`),
         ...traits.items.map(({ id, name }) => `${id} ${facts({ name })}`),
       ]);
-    if (sources.items.length === 0)
+    if (clients.length === 0)
       answer.next("configure", { kind: "source", changes: { name: "App" } }, "creates a source");
     else if (destinations.items.length === 0)
       answer.next(
@@ -94,7 +96,7 @@ const overview = defineTool({
           kind: "destination",
           changes: {
             name: "Receiver",
-            sourceIds: [sources.items[0]?.id],
+            sourceIds: [clients[0]?.id],
             webhooks: [{ url: "<the URL of your receiver>" }],
           },
         },

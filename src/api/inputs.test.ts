@@ -78,10 +78,18 @@ test("every list refuses a cursor that is none of its own", async ({ start }) =>
   }
 });
 
-test("the first id of several that can be none is named with its place", async ({ start }) => {
+test("a value that is none of its member, and the first such id of several, is named with its place", async ({
+  start,
+}) => {
   const app = await start.app();
   const { id } = await app.call("sources.create", { name: "Shop" });
   const wrong: [CallName, object, string][] = [
+    [
+      "messages.list",
+      { status: "abc" },
+      "status is not valid: use 503, 5xx, >=500, or last=503 for the newest.",
+    ],
+    ["messages.list", { attempts: "x" }, "attempts is not valid: use 3, >3, >=3, <3 or <=3."],
     ["messages.list", { sourceId: "shop" }, "sourceId: shop is not the id of a source."],
     ["messages.list", { sourceId: [id, "shop"] }, "sourceId[1]: shop is not the id of a source."],
     [

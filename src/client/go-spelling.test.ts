@@ -77,7 +77,11 @@ test("a call without what it needs is refused, and so is a name in neither spell
   expect(() => client.Track({ UserId: "u", Event: "" })).toThrow("You must pass 'event'.");
   expect(() => client.Page({ AnonymousId: "a" })).toThrow("You must pass a 'userId'.");
   expect(() => client.Identify({ UserId: "u", userId: "v" } as { UserId: string })).toThrow(
-    "is not a field of identify",
+    "'userId' is not a field of this call, whose names are those of Go. Use 'UserId'.",
+  );
+  expect(() => client.Track({ userId: "u", event: "a" } as never)).toThrow("Use 'UserId'.");
+  expect(() => client.Track({ UserId: "u", Event: "a", Evnt: "b" } as never)).toThrow(
+    "'evnt' is not a field of track",
   );
 });
 
@@ -114,5 +118,6 @@ test("names that no client has are refused", () => {
   expect(() => NewWithConfig("key", { Interwal: 5 } as never)).toThrow(
     "'Interwal' is not an option. Use 'Interval'.",
   );
+  expect(() => NewWithConfig("key", { Callback: { Success: "log" } } as never)).toThrow("callback");
   expect(() => Object.assign(NewWithConfig("key"), { BatchSize: 1 })).toThrow("BatchSize");
 });

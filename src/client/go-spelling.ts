@@ -163,8 +163,12 @@ export function NewWithConfig(
   if (callback !== undefined) {
     const { Success, Failure } = callback;
     own.callback = {
-      success: Success && ((message) => Success.call(callback, message)),
-      failure: Failure && ((message, error) => Failure.call(callback, message, error)),
+      success:
+        typeof Success === "function" ? (message) => Success.call(callback, message) : Success,
+      failure:
+        typeof Failure === "function"
+          ? (message, error) => Failure.call(callback, message, error)
+          : Failure,
     };
   }
   return new GoClient3(new Analytics(writeKey, { wire: "v3", ...own, ...options }));
@@ -190,10 +194,7 @@ export class GoClient3 {
   }
 }
 
-/**
- * `UserId` is `userId`, and so on. A name in another spelling stays, and the call's check refuses
- * it.
- */
+/** `UserId` is `userId`, and so on. A name in another spelling is refused. */
 function translated<Call>(call: object, others: Record<string, string> = {}): Call {
   const members = Object.entries(call).map(([name, value]) => [
     others[name] ?? lowerFirst(name),
@@ -203,5 +204,11 @@ function translated<Call>(call: object, others: Record<string, string> = {}): Ca
 }
 
 function lowerFirst(name: string): string {
-  return /^[A-Z]/.test(name) ? name.charAt(0).toLowerCase() + name.slice(1) : `'${name}'`;
+  if (/^[A-Z]/.test(name)) return name.charAt(0).toLowerCase() + name.slice(1);
+  const meant = name.charAt(0).toUpperCase() + name.slice(1);
+  throw new AnalyticsError(
+    "invalid_call",
+    `'${name}' is not a field of this call, whose names are those of Go. Use '${meant}'.`,
+    name,
+  );
 }

@@ -181,9 +181,8 @@ export function readOptions(options: AnalyticsOptions): Settings {
   if (!(timeout > 0 && timeout < 2 ** 31))
     throw invalid("timeout", "a number of milliseconds above 0");
   const isVersion3 = wire === "v3";
+  refuseWrongKinds(options);
   const { retryAfter, defaultContext, callback } = options;
-  if (retryAfter !== undefined && typeof retryAfter !== "function")
-    throw invalid("retryAfter", "a function that returns milliseconds");
   if (defaultContext !== undefined && !isVersion3)
     throw invalid("defaultContext", `left out: only wire "v3" has it`);
   const { messageBytes, batchBytes } = limitsOf(wire);
@@ -210,6 +209,30 @@ export function readOptions(options: AnalyticsOptions): Settings {
     random: options.random ?? Math.random,
   };
 }
+
+const functionNames = ["retryAfter", "onError", "onEvent", "newId", "random"] as const;
+
+/** They are used much later, where a mistake would end the program. */
+function refuseWrongKinds(options: AnalyticsOptions): void {
+  for (const name of functionNames)
+    if (options[name] !== undefined && !isFunction(options[name]))
+      throw invalid(name, "a function");
+  const { agent, strict } = options;
+  if (agent !== undefined && !isFunction(agent) && !isObject(agent))
+    throw invalid("agent", "an agent of node:http or node:https, or a function that makes one");
+  if (strict !== undefined && typeof strict !== "boolean") throw invalid("strict", "true or false");
+  const [callback, time] = [options.callback, options.time] as (Members | null | undefined)[];
+  const isOptional = (value: unknown): boolean => value === undefined || isFunction(value);
+  if (callback !== undefined)
+    if (!isObject(callback) || ![callback["success"], callback["failure"]].every(isOptional))
+      throw invalid("callback", "an object with the functions success, failure or both");
+  if (time !== undefined)
+    if (!isObject(time) || !isFunction(time["now"]) || !isFunction(time["schedule"]))
+      throw invalid("time", "an object with the functions now and schedule");
+}
+
+const isFunction = (value: unknown): boolean => typeof value === "function";
+const isObject = (value: unknown): value is Members => typeof value === "object" && value !== null;
 
 function bytesOf(context: Members): number {
   try {

@@ -212,12 +212,14 @@ export const messageCalls = [
       userId: oneOrMany(z.string()).optional().describe("A userId or an anonymousId."),
       event: oneOrMany(z.string()).optional(),
       reason: oneOrMany(z.string()).optional(),
-      status: oneOrMany(z.string().regex(askedStatusPattern))
+      status: oneOrMany(
+        z.string().regex(askedStatusPattern, "use 503, 5xx, >=500, or last=503 for the newest"),
+      )
         .optional()
         .describe(
           "The status of any response: `503`, `5xx` for the whole class, `>=500`; `last=503` for the newest.",
         ),
-      attempts: oneOrMany(z.string().regex(/^([<>]=?)?\d{1,6}$/))
+      attempts: oneOrMany(z.string().regex(/^([<>]=?)?\d{1,6}$/, "use 3, >3, >=3, <3 or <=3"))
         .optional()
         .describe("The number of attempts: `3`, `>3`, `>=3`, `<3`, `<=3`."),
       plan: oneOrMany(z.enum(planStates))

@@ -92,7 +92,7 @@ test.each([
     response.writeHead(status).end(body);
   });
   await expect(connect(":memory:", environment)).rejects.toMatchObject(
-    noHookyard(/another program listens there\.$/),
+    noHookyard(/Set HOOKYARD_TOKEN to that .*, unless another program listens there\.$/),
   );
 });
 

@@ -50,9 +50,12 @@ export async function connect(
 /** Of the first call, which is answered at once; a program that hangs never answers it. */
 const firstAnswerMs = 10_000;
 
-const anotherProgram = ({ uiUrl }: Place): NoHookyard =>
+/** One without a process was named by the environment. */
+const anotherProgram = ({ uiUrl, pid }: Place): NoHookyard =>
   new NoHookyard(
-    `${uiUrl} does not accept the token of this data directory: another program listens there.`,
+    pid === null
+      ? `${uiUrl} does not accept the token. Set HOOKYARD_TOKEN to that of the Hookyard there, unless another program listens there.`
+      : `${uiUrl} does not accept the token of this data directory: another program listens there.`,
   );
 
 type Place = { uiUrl: string; token: string; pid: number | null; host: Host | null };

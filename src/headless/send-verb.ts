@@ -32,7 +32,7 @@ export async function send(
   const source = await sourceFor(hookyard, values.source, say);
   const about = await hookyard.call("about.get", {});
   const ingestUrl = ingestFrom(hookyard.uiUrl, about.ingestUrl);
-  const reasons = new Map<number, string>();
+  const reasons = new Map<number, Rejection>();
   let rejectedCount = 0;
   let first = 0;
   const around = JSON.stringify({ ...envelope, writeKey: source.writeKey }).slice(0, -1);
@@ -49,17 +49,20 @@ export async function send(
       return 1;
     }
     const { rejected, count } = rejectedIn(answer.body);
-    for (const { index, reason } of rejected) reasons.set(first + index, reason);
+    for (const one of rejected) reasons.set(first + one.index, one);
     rejectedCount += count;
     first += batch.length;
   }
   const sent = await sentMessages({ hookyard, source, drafts, reasons });
-  const rejected = sent.filter(({ state }) => state === "rejected");
+  const rejected = [...sent.entries()].filter(([, { state }]) => state === "rejected");
   print(
     { sourceId: source.id, messages: sent },
     sent.map(({ id, messageId, state }) => `${id ?? messageId}  ${state ?? "sent"}`).join("\n"),
   );
-  for (const { messageId, reason } of rejected) say(`${messageId} was rejected: ${reason}.`);
+  for (const [index, { messageId, reason }] of rejected) {
+    const why = reasons.get(index)?.message;
+    say(`${messageId} was rejected${why === undefined ? `: ${reason}.` : `, ${reason}: ${why}`}`);
+  }
   const others = rejectedCount - rejected.length;
   if (others > 0) say(`${others} more were rejected. hookyard messages state:rejected lists them.`);
   return rejected.length === 0 && others <= 0 ? 0 : 1;
@@ -93,13 +96,12 @@ export function ingestFrom(uiUrl: string, ingestUrl: string): string {
   return ingest.origin;
 }
 
+type Rejection = { index: number; reason: string; message?: string };
+
 /** What ingest says of a batch, unless its source answers as the hosted service does. */
-function rejectedIn(answer: string): {
-  rejected: readonly { index: number; reason: string }[];
-  count: number;
-} {
+function rejectedIn(answer: string): { rejected: readonly Rejection[]; count: number } {
   const { rejected = [], rejectedCount = rejected.length } = JSON.parse(answer) as {
-    rejected?: { index: number; reason: string }[];
+    rejected?: Rejection[];
     rejectedCount?: number;
   };
   return { rejected, count: rejectedCount };
@@ -231,7 +233,7 @@ type Sent = {
   hookyard: Connection;
   source: { id: string };
   drafts: readonly Draft[];
-  reasons: ReadonlyMap<number, string>;
+  reasons: ReadonlyMap<number, Rejection>;
 };
 type Listed = AnswerOf<"messages.list">["items"];
 
@@ -277,7 +279,7 @@ async function sentMessages({ hookyard, source, drafts, reasons }: Sent) {
       );
     const found = items[later[index] ?? 0];
     const { id = null, state = null, reason = null } = found ?? {};
-    const why = reasons.get(index);
+    const why = reasons.get(index)?.reason;
     sent.push({
       messageId: typeof messageId === "string" ? messageId : JSON.stringify(messageId),
       ...(found === undefined && why !== undefined

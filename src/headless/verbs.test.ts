@@ -455,7 +455,9 @@ test("send says what ingest rejected of many, and of a messageId that is none", 
   const odd = await sent({ messageId: null }, { messageId: "" }, { messageId: 5 });
   expect(odd).toMatchObject({
     code: 1,
-    said: ["5 was rejected: invalid_type."],
+    said: [
+      "5 was rejected, invalid_type: `messageId` must be a string, but it is a number. Send a string, or leave it out.",
+    ],
     answers: [{ state: "filtered" }, { state: "filtered" }, { messageId: "5", state: "rejected" }],
   });
   // Ingest names a hundred, and these are not found by their messageId.

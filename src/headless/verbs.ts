@@ -178,7 +178,8 @@ export async function clock({
   const { now, mode, speed, nextDueAt } = answer;
   const runs =
     mode === "paused" ? "paused" : mode === "real" ? "real time" : `${speed} times faster`;
-  const ran = "ran" in answer ? `; ${answer.ran.attempts} attempts made` : "";
+  const attempts = "ran" in answer ? answer.ran.attempts : null;
+  const ran = attempts === null ? "" : `; ${attempts} attempt${attempts === 1 ? "" : "s"} made`;
   print(answer, `${now}  ${runs}${ran}; next due: ${nextDueAt ?? "nothing"}`);
   const endedEarly = "endedEarly" in answer ? answer.endedEarly : null;
   if (endedEarly === null) return 0;

@@ -147,6 +147,12 @@ describe("hookyard/testing", () => {
       "endpoints.R[0].staus: staus is unknown. Did you mean status?",
     ],
     [
+      { steps: [{ expect: { deliveries: { state: "failed" } } }] },
+      "steps: start does not take them. Call send, advance and expect, or runFile for a file.",
+    ],
+    [null, "A setup must be an object, such as { endpoints: {}, destinations: {} }."],
+    ["outage.yaml", "A setup must be an object, such as { endpoints: {}, destinations: {} }."],
+    [
       { destinations: { D: { webhooks: [{ endpoint: "R" }] } } },
       "destinations.D.webhooks[0].endpoint: There is no endpoint R. There are none.",
     ],

@@ -95,6 +95,7 @@ export class ExpectationFailed extends Error {
 
 /** Rejects when the setup is wrong, or a receiver at one of its URLs is not there. */
 export async function start(setup: Setup = {}): Promise<Hookyard> {
+  refuseNoSetup(setup);
   const read = readDefinition(setup, [{ advance: "0s" }]);
   // The test may change its object later.
   const own = structuredClone(setup);
@@ -224,6 +225,16 @@ function pathOfUndefined(value: unknown, path: Path): Path | null {
     if (inside !== null) return inside;
   }
   return null;
+}
+
+/** A file's steps would be left out, and with them everything that it expects. */
+function refuseNoSetup(setup: object | string | null): void {
+  if (typeof setup !== "object" || setup === null || Array.isArray(setup))
+    throw new Error("A setup must be an object, such as { endpoints: {}, destinations: {} }.");
+  if ("steps" in setup && setup.steps !== undefined)
+    throw new Error(
+      "steps: start does not take them. Call send, advance and expect, or runFile for a file.",
+    );
 }
 
 /** Errors are reported by their place in the object, as there are no lines. */

@@ -4,7 +4,7 @@ import { test as base, expect } from "vitest";
 import type { CallName } from "../../src/contract/contract.ts";
 import { createMcp } from "../../src/mcp/mcp.ts";
 import { starting, type RunningApp } from "../support/running-app.ts";
-import { startAgent, type Agent } from "./agent.ts";
+import { nextsOf, startAgent, type Agent } from "./agent.ts";
 
 const test = base
   .extend("start", starting)
@@ -139,4 +139,99 @@ test("a count that is not exact, and trouble with sending, are said", async ({ s
     "At least 10000 messages match.",
   );
   expect(await use("find_messages", {})).toContain("At least 10000 messages match, newest first.");
+});
+
+test("a failing receiver is only set up as a whole, and undone only where one is named", async ({
+  start,
+  agent: { app, use },
+}) => {
+  const receiver = await start.receiver();
+  await app.source();
+  const own = await app.call("sources.create", { name: "Own" });
+  const destination = await app.call("destinations.create", {
+    name: "Orders",
+    sourceIds: [own.id],
+    webhooks: [{ url: receiver.url }],
+  });
+  expect(await use("set_up_failing_receiver", { undo: true })).toContain("needs a destinationId");
+  expect(await use("set_up_failing_receiver", { sourceId: "src_999" })).toContain("src_999");
+  expect((await app.call("endpoints.list", {})).items).toEqual([]);
+
+  const destinationId = destination.id;
+  expect(nextsOf(await use("set_up_failing_receiver", { destinationId }))[0]).toEqual({
+    tool: "send_and_wait",
+    input: { sourceId: own.id, event: "Test", userId: "u_1" },
+  });
+  const again = await use("set_up_failing_receiver", { destinationId });
+  expect(again).toContain("It has a fault already. Take it away first");
+  const mapped = await app.call("destinations.create", {
+    name: "Mapped",
+    kind: "webhooks-actions",
+    sourceIds: [],
+    mappings: [{ name: "All", url: receiver.url }],
+  });
+  expect(await use("set_up_failing_receiver", { destinationId: mapped.id })).toContain(
+    "has mappings",
+  );
+});
+
+test("the signature of a message is that of its signed delivery", async ({
+  start,
+  agent: { app, use },
+}) => {
+  const receiver = await start.receiver();
+  await app.destination([receiver.url], { name: "Unsigned" });
+  await app.destination([receiver.url], { name: "Signed", sharedSecret: "s3cret" });
+  const id = await app.send();
+  await app.settle();
+  expect(await use("compare_signature", { id })).toMatch(
+    /^X-Signature of att_\w+ is [0-9a-f]{40},/,
+  );
+});
+
+test("show has what a receiver answered behind a fault, and each change of a delivery", async ({
+  start,
+  agent: { app, use },
+}) => {
+  const receiver = await start.receiver(201);
+  const { id: destinationId } = await app.destination([receiver.url], { sharedSecret: "s3cret" });
+  await app.call("clock.set", { mode: "paused" });
+  const set = await use("set_up_failing_receiver", {
+    ...{ destinationId, fault: "lose-answer", times: 1 },
+  });
+  const ids = [await app.send()];
+  await app.settle();
+  const endpoint = nextsOf(set).find(({ tool }) => tool === "show");
+  expect(await use("show", endpoint?.input)).toMatch(
+    /rcv_\w+ \S+ "POST" forward no status, signature valid, receiver 201 /,
+  );
+  await app.call("clock.advance", { to: "idle" });
+  const [delivery] = (await app.call("messages.get", { id: ids[0] ?? "" })).deliveries;
+  const shown = await use("show", { id: delivery?.id ?? "" });
+  expect(shown).toMatch(/ is delivered \(succeeded\)\.\n/);
+  expect(shown).toMatch(/beside those that its attempts show:\n\S+ waiting \(retry\)\n2 attempts:/);
+
+  const created = await use("configure", {
+    ...{ kind: "retry_profile", changes: { name: "quick", timeoutMs: 1_234 } },
+  });
+  const profile = /Created (rtp_\w+)\./.exec(created)?.[1];
+  expect(await use("show", { id: profile ?? "" })).toContain('"timeoutMs": 1234');
+  expect(await use("configure", { kind: "settings", changes: { seed: 3 } })).toMatch(
+    /^Changed the settings\./,
+  );
+  expect(await use("configure", { kind: "settings", remove: true })).toContain(
+    "Settings cannot be deleted",
+  );
+  expect(await use("advance_clock", { mode: "faster", speed: 60 })).toMatch(
+    /^Clock: \S+, 60 times faster, /,
+  );
+});
+
+test("an audience's own source is not named as one that a program can send to", async ({
+  agent: { app, use },
+}) => {
+  await app.call("audiences.create", { name: "Big spenders", members: [] });
+  const text = await use("overview");
+  expect(text).toContain("0 sources:");
+  expect(text).toContain('Next: configure {"kind":"source"');
 });

@@ -18,6 +18,7 @@ afterEach(async () => {
 });
 
 const shop = { id: 3 as SourceId, writeKey: "wk_shop" } as Source;
+const ofAudience = { id: 5 as SourceId, name: "Big spenders", kind: "audience" } as Source;
 
 function startClients({ stored = [] as SimulatedClient[], ingestUrl = "" } = {}) {
   const kept = new Map(stored.map((client) => [client.id, client]));
@@ -37,7 +38,7 @@ function startClients({ stored = [] as SimulatedClient[], ingestUrl = "" } = {})
       deleteClient: (id) => void kept.delete(id),
     },
     configuration: {
-      source: (id) => (id === shop.id ? shop : undefined),
+      source: (id) => [shop, ofAudience].find((one) => one.id === id),
       sourceByWriteKey: (key) => (key === shop.writeKey ? shop : undefined),
     },
     changes: {
@@ -135,6 +136,17 @@ test.for<[object, string]>([
   if (Object.values(draft).every((value) => value !== undefined))
     expect(clients.update(id, draft)).toMatchObject(refusal);
   expect([kept.get(id), noted.length]).toEqual(before);
+});
+
+test("a client sends from no source of an audience, whose key ingest refuses", () => {
+  const { clients, create } = startClients();
+  const refusal = {
+    ...{ problem: true, status: 409, code: "audience_source" },
+    message:
+      "Only the audience or computed trait Big spenders sends from this source. Choose another one.",
+  };
+  expect(clients.create({ name: "One", sourceId: ofAudience.id })).toMatchObject(refusal);
+  expect(clients.update(create().id, { sourceId: ofAudience.id })).toMatchObject(refusal);
 });
 
 test("what is asked of a client that is not there is answered with 404", () => {

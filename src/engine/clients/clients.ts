@@ -6,7 +6,7 @@
 
 import type { SimulatedClient } from "../../domain/configuration.ts";
 import { clientIds, sourceIds, type ClientId } from "../../domain/ids.ts";
-import { invalid, isProblem, notFound, type Problem } from "../../domain/problem.ts";
+import { conflict, invalid, isProblem, notFound, type Problem } from "../../domain/problem.ts";
 import type { ClientStore } from "../store-ports.ts";
 import type {
   Changes,
@@ -202,6 +202,11 @@ function checkClient(
   const source = sourceId === undefined ? undefined : configuration.source(sourceId);
   if (sourceId !== undefined && source === undefined)
     return invalid(`There is no source ${sourceIds.format(sourceId)}.`);
+  if (source?.kind === "audience")
+    return conflict(
+      "audience_source",
+      `Only the audience or computed trait ${source.name} sends from this source. Choose another one.`,
+    );
   const writeKey = source?.writeKey ?? draft.writeKey ?? before?.writeKey;
   if (writeKey === undefined)
     return invalid("A client needs a source, or a write key: pass sourceId or writeKey.");

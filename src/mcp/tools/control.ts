@@ -6,6 +6,7 @@ import { addressOf, urlWithoutCredentials, withKnown } from "../../domain/creden
 import type { CallName } from "../../contract/contract.ts";
 import { Answer, facts } from "../answer.ts";
 import { defineTool, refused, type ToolContext } from "../tool.ts";
+import { paceOf } from "./show.ts";
 
 const advanceClock = defineTool({
   name: "advance_clock",
@@ -38,7 +39,7 @@ const advanceClock = defineTool({
     const { delivered, waiting, failed, expired } = stats.deliveries.byState;
     answer
       .say(
-        `Clock: ${clock.now}, ${clock.mode}${clock.nextDueAt === null ? ", nothing is due" : `, next due ${clock.nextDueAt}`}.`,
+        `Clock: ${clock.now}, ${paceOf(clock)}${clock.nextDueAt === null ? ", nothing is due" : `, next due ${clock.nextDueAt}`}.`,
       )
       .say(
         `Deliveries: ${delivered} delivered, ${waiting} waiting, ${failed} failed, ${expired} expired.`,
@@ -91,6 +92,8 @@ const configure = defineTool({
   }),
   async run({ kind, id, changes, remove }, context) {
     const { create, update, remove: removal }: Kind = kinds[kind];
+    if (remove && kind === "settings")
+      return refused("invalid", "Settings cannot be deleted. Change them, without remove.");
     const name = remove ? removal : id === undefined ? create : update;
     if (name === null || (remove && id === undefined))
       return refused(
@@ -109,7 +112,8 @@ const configure = defineTool({
     const input = { ...complete, ...(id === undefined ? {} : { [key]: id }) };
     const result = (await context.call(name, input as never)) as Result;
     if (remove) return new Answer().say("Deleted.");
-    return described(kind, id === undefined ? "Created" : "Changed", result);
+    const isNew = id === undefined && kind !== "settings";
+    return described(kind, isNew ? "Created" : "Changed", result);
   },
 });
 

@@ -42,7 +42,7 @@ const sendAndWait = defineTool({
     timeoutMs,
   }),
   async run({ sourceId, type, timeoutMs: waitMs, ...call }, context) {
-    const from = sourceId ?? (await firstSource(context));
+    const from = sourceId ?? (await firstSource(context.call));
     if (from === null) return noSource();
     const messageId = call.messageId || `mcp-${randomUUID()}`;
     const newest = await context.call("messages.list", { sourceId: from, limit: 1 });
@@ -95,9 +95,14 @@ const noSource = (): Answer =>
     .say("There is no source to send from.")
     .next("configure", { kind: "source", changes: { name: "App" } }, "creates a source");
 
-async function firstSource({ call }: ToolContext): Promise<string | null> {
+/** Of a client: an audience's own source is none. Of all, or of those with these ids. */
+export async function firstSource(
+  call: ToolContext["call"],
+  ids?: readonly string[],
+): Promise<string | null> {
   const { items } = await call("sources.list", {});
-  return items.find(({ kind }) => kind !== "audience")?.id ?? null;
+  const found = items.find(({ id, kind }) => kind !== "audience" && (ids?.includes(id) ?? true));
+  return found?.id ?? null;
 }
 
 /** Waits until nothing of the message moves by itself, and explains it. */

@@ -8,6 +8,7 @@ import { firstDifference } from "../../domain/signature-mismatch.ts";
 import { Answer, facts } from "../answer.ts";
 import { fixOfSignature } from "../causes.ts";
 import { defineTool, refused, waitFor, type ToolContext } from "../tool.ts";
+import { firstSource } from "./messages.ts";
 import { describeCheck } from "./show.ts";
 
 const faults = [
@@ -63,6 +64,8 @@ const failingReceiver = defineTool({
   }),
   async run(input, context) {
     const { destinationId, fault, status, times } = input;
+    if (input.undo && destinationId === undefined)
+      return refused("invalid", "undo needs a destinationId: that whose fault is taken away.");
     if (destinationId !== undefined)
       return faultInFront({ destinationId, fault, status, times, undo: input.undo }, context);
     const step = own[fault];
@@ -72,10 +75,9 @@ const failingReceiver = defineTool({
         `fault: ${fault} needs a destinationId: it is put in front of one.`,
       );
     const { call } = context;
-    const sources = (await call("sources.list", {})).items.filter(
-      ({ kind }) => kind !== "audience",
-    );
-    const sourceId = input.sourceId ?? sources[0]?.id ?? null;
+    // One that does not exist is refused before anything is created.
+    if (input.sourceId !== undefined) await call("sources.get", { id: input.sourceId });
+    const sourceId = input.sourceId ?? (await firstSource(call));
     const endpoint = await call("endpoints.create", {
       name: input.name,
       steps: [
@@ -114,9 +116,19 @@ async function faultInFront(
   { call }: ToolContext,
 ): Promise<Answer> {
   const destination = await call("destinations.get", { id: destinationId });
+  if (destination.kind === "webhooks-actions")
+    return refused(
+      "mapped_url",
+      "The destination has mappings, which give each request its URL. Point a mapping at a test endpoint with a forward step.",
+    );
   const webhook = destination.webhooks.find(({ behind }) => (behind !== undefined) === undo);
   if (webhook === undefined)
-    return refused("invalid", undo ? "No fault is in front of it." : "It has a fault already.");
+    return refused(
+      undo ? "not_behind" : "already_behind",
+      undo
+        ? "No fault is in front of it."
+        : "It has a fault already. Take it away first, with undo, or change the steps of its test endpoint.",
+    );
   const at = { id: destinationId, webhookId: webhook.id };
   if (undo) {
     await call("destinations.undoFault", at);
@@ -132,9 +144,25 @@ async function faultInFront(
     ...(fault === "status" ? { status } : {}),
   });
   const behind = changed.webhooks.find(({ id }) => id === webhook.id)?.behind;
-  return new Answer()
-    .say(`Put ${fault} in front of ${webhook.id} of ${destinationId}, ${times} times.`)
-    .next("send_and_wait", { event: "Test", userId: "u_1" }, "sends a message through it")
+  const answer = new Answer().say(
+    `Put ${fault} in front of ${webhook.id} of ${destinationId}, ${times} times.`,
+  );
+  const sourceId = await firstSource(call, destination.sourceIds);
+  if (sourceId === null)
+    answer
+      .say("No source is connected to the destination.")
+      .next(
+        "configure",
+        { kind: "destination", id: destinationId, changes: { sourceIds: ["<src_…>"] } },
+        "connects one",
+      );
+  else
+    answer.next(
+      "send_and_wait",
+      { sourceId, event: "Test", userId: "u_1" },
+      "sends a message through it",
+    );
+  return answer
     .next("advance_clock", { to: "idle" }, "runs all retries")
     .next("show", { id: behind?.endpointId ?? destinationId }, "what your receiver answered")
     .next("set_up_failing_receiver", { destinationId, undo: true }, "takes the fault away");
@@ -233,7 +261,13 @@ async function deliveryOf(
 ): Promise<DeliveryDetailsAnswer | null> {
   if (id.startsWith("dlv_")) return call("deliveries.get", { id });
   const { deliveries } = await call("messages.get", { id });
-  return deliveries.find(({ attempts }) => attempts.length > 0) ?? deliveries[0] ?? null;
+  // Headers that the list leaves out may have a signature.
+  const signedAt = ({ attempts }: DeliveryDetailsAnswer): number => {
+    const signed = attempts.findLast((one) => one.leftOut || signatureOf(one) !== null);
+    if (signed === undefined) return attempts.length > 0 ? -1 : -2;
+    return Date.parse(signed.startedAt);
+  };
+  return deliveries.toSorted((one, other) => signedAt(other) - signedAt(one))[0] ?? null;
 }
 
 function signatureOf({ request }: AttemptAnswer): string | null {

@@ -1,6 +1,8 @@
 /** The tools that show: an overview of what is set up, and anything that has an id. */
 
 import { z } from "zod";
+import type { AnswerOf } from "../../contract/contract.ts";
+import type { ReceivedRequestAnswer } from "../../contract/endpoints.ts";
 import type { RecordedBytes } from "../../contract/shapes.ts";
 import { fixes, adviceLanguages, type AdviceLanguage } from "../../domain/advice.ts";
 import {
@@ -15,6 +17,7 @@ import { defineTool, refused, type ToolContext } from "../tool.ts";
 
 /** Of each kind of object in the overview. */
 const maxListed = 8;
+const maxShownChanges = 12;
 
 const overview = defineTool({
   name: "overview",
@@ -41,7 +44,7 @@ const overview = defineTool({
     const answer = new Answer()
       .say(`Hookyard ${about.version}. Send to ${about.ingestUrl}, with a write key as user name.`)
       .say(
-        `Clock: ${clock.now}, ${clock.mode}${clock.nextDueAt === null ? "" : `, next due ${clock.nextDueAt}`}.`,
+        `Clock: ${clock.now}, ${paceOf(clock)}${clock.nextDueAt === null ? "" : `, next due ${clock.nextDueAt}`}.`,
       )
       .say(`Messages: ${counts.join(", ") || "none"}.`);
     const list = (what: string, lines: readonly string[]): void => {
@@ -50,9 +53,11 @@ const overview = defineTool({
       );
       answer.data(lines.slice(0, maxListed));
     };
+    // A program sends to none of those that belong to an audience or a computed trait.
+    const clients = sources.items.filter(({ kind }) => kind !== "audience");
     list(
       "sources",
-      sources.items.map(({ id, name, writeKey, faults }) =>
+      clients.map(({ id, name, writeKey, faults }) =>
         [id, facts({ name, writeKey }), faults.length === 0 ? "" : `${faults.length} faults`].join(
           " ",
         ),
@@ -82,7 +87,7 @@ const overview = defineTool({
         ...audiences.items.map(({ id, name, size }) => `${id} ${size} users ${facts({ name })}`),
         ...traits.items.map(({ id, name }) => `${id} ${facts({ name })}`),
       ]);
-    if (sources.items.length === 0)
+    if (clients.length === 0)
       answer.next("configure", { kind: "source", changes: { name: "App" } }, "creates a source");
     else if (destinations.items.length === 0)
       answer.next(
@@ -91,7 +96,7 @@ const overview = defineTool({
           kind: "destination",
           changes: {
             name: "Receiver",
-            sourceIds: [sources.items[0]?.id],
+            sourceIds: [clients[0]?.id],
             webhooks: [{ url: "<the URL of your receiver>" }],
           },
         },
@@ -100,6 +105,10 @@ const overview = defineTool({
     return answer.next("why_not_delivered", {}, "what is not delivered, and why");
   },
 });
+
+export function paceOf({ mode, speed }: Pick<AnswerOf<"clock.get">, "mode" | "speed">): string {
+  return mode === "faster" ? `${speed} times faster` : mode;
+}
 
 type Shown = { id: string; attempt?: string | undefined; language: AdviceLanguage };
 type Show = (answer: Answer, shown: Shown, context: ToolContext) => Promise<void>;
@@ -134,6 +143,10 @@ const shows: Readonly<Record<string, Show>> = {
     const trait = await call("computedTraits.get", { id });
     answer.say(`${id} is a computed trait.`).data(jsonLines(trait));
   },
+  rtp: async (answer, { id }, { call }) => {
+    const profile = await call("retryProfiles.get", { id });
+    answer.say(`${id} is a retry profile.`).data(jsonLines(profile));
+  },
   chk: showCheck,
   job: async (answer, { id }, { call }) => {
     const { state, done, total } = await call("jobs.get", { id });
@@ -145,7 +158,7 @@ const show = defineTool({
   name: "show",
   title: "Show anything that has an id",
   description:
-    "Shows a message (msg_), delivery (dlv_, and with `attempt` one attempt with its bytes), source (src_), destination (dst_), test endpoint with what it received (ept_), audience (aud_), computed trait (trt_), check of a receiver (chk_, or chk_…/name for one result with its fix), or retry job (job_). Answers stay below 4 KB unless maxBytes says more.",
+    "Shows a message (msg_), delivery (dlv_, and with `attempt` one attempt with its bytes), source (src_), destination (dst_), test endpoint with what it received (ept_), audience (aud_), computed trait (trt_), retry profile (rtp_), check of a receiver (chk_, or chk_…/name for one result with its fix), or retry job (job_). Answers stay below 4 KB unless maxBytes says more.",
   effect: "reads",
   schema: z.strictObject({
     id: z.string(),
@@ -201,10 +214,14 @@ async function showDelivery(
   if (attemptId !== undefined) return showAttempt(answer, id, attemptId, call);
   const delivery = await call("deliveries.get", { id });
   answer.say(
-    `${id} of ${delivery.messageRowId} to ${delivery.destinationId} is ${delivery.state}. Each change of state:`,
+    `${id} of ${delivery.messageRowId} to ${delivery.destinationId} is ${delivery.state} (${delivery.reason}).`,
   );
-  for (const { at, state, reason } of delivery.transitions.slice(-12))
-    answer.say(`${at} ${state} (${reason})`);
+  const changes = delivery.transitions.slice(-maxShownChanges);
+  if (changes.length > 0)
+    answer.say(
+      `Its ${changes.length < delivery.transitions.length ? `newest ${maxShownChanges} ` : ""}changes of state beside those that its attempts show:`,
+    );
+  for (const { at, state, reason } of changes) answer.say(`${at} ${state} (${reason})`);
   answer
     .say(`${delivery.attempts.length} attempts:`)
     .data(delivery.attempts.slice(-20).map(attemptLine));
@@ -258,18 +275,29 @@ async function showEndpoint(answer: Answer, { id }: Shown, { call }: ToolContext
     ])
     .say("The newest requests:")
     .data(
-      received.items.map(({ id: request, receivedAt, method, status, did, message, body }) =>
-        [
-          `${request} ${receivedAt} ${quoted(method)} ${did} ${status ?? "no status"}`,
-          facts({
-            type: message.type,
-            event: message.event,
-            user: message.userId,
-            body: textOf(body),
-          }),
-        ].join(" "),
-      ),
+      received.items.map((request) => {
+        const { id: received, receivedAt, method, status, did, message, body } = request;
+        const { type, event, userId: user } = message;
+        return [
+          `${received} ${receivedAt} ${quoted(method)} ${did} ${status ?? "no status"}${verificationOf(request)}${forwardingOf(request)}`,
+          facts({ type, event, user, body: textOf(body) }),
+        ].join(" ");
+      }),
     );
+}
+
+function verificationOf({ signature }: ReceivedRequestAnswer): string {
+  if (signature === null) return "";
+  return `, signature ${signature.verifies.some(({ valid }) => valid) ? "valid" : "invalid"}`;
+}
+
+/** What the receiver behind it answered, each copy. */
+function forwardingOf({ forwarded }: ReceivedRequestAnswer): string {
+  return forwarded
+    .map(
+      ({ response, outcome }) => `, receiver ${response?.status ?? outcome ?? "has not answered"}`,
+    )
+    .join("");
 }
 
 async function showCheck(

@@ -101,10 +101,34 @@ function unionSentence(
   const ofThisKind = alternatives.filter((issues) =>
     issues.every((one) => one.path.length > 0 || expected(one) === null),
   );
+  const choice = choiceOf(ofThisKind, path);
+  if (choice !== null) return choice;
   const closest = foremost(ofThisKind.toSorted((a, b) => a.length - b.length)[0] ?? []);
   if (closest !== undefined) return sentence(closest, path);
   const kinds = alternatives.flat().flatMap((one) => expected(one) ?? []);
   return kinds.length === 0 ? `${name} is not valid.` : mustBe(name, kinds, issue.input);
+}
+
+/** Of alternatives that are told apart by one member each: when none of these is given, or several are. */
+function choiceOf(
+  alternatives: readonly (readonly Issue[])[],
+  path: readonly PropertyKey[],
+): string | null {
+  if (alternatives.length < 2) return null;
+  const members = new Set<PropertyKey>();
+  const isMissing: boolean[] = [];
+  for (const [issue, ...others] of alternatives) {
+    if (issue === undefined || others.length > 0) return null;
+    const isUnknown = issue.code === "unrecognized_keys";
+    if (!isUnknown && (expected(issue) === null || issue.input !== undefined)) return null;
+    for (const member of isUnknown ? issue.keys : issue.path) members.add(member);
+    isMissing.push(!isUnknown);
+  }
+  if (new Set(isMissing).size > 1 || members.size !== alternatives.length) return null;
+  const names = [...members].map((member) => nameOf([...path, member])).toSorted();
+  return isMissing[0] === true
+    ? `Give ${anyOf(names)}.`
+    : `Give only one of ${names.join(" and ")}.`;
 }
 
 function expected(issue: Issue): readonly string[] | null {

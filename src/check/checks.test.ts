@@ -1,5 +1,6 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { isProblem } from "../domain/problem.ts";
 import { createTrust } from "../engine/deliver/dial.ts";
@@ -87,6 +88,15 @@ test("a check says what runs and what is to come, and notes each change", async 
   });
   // Its start, its end, and both of each of three checks.
   expect(changed).toEqual(Array.from({ length: 8 }, () => id));
+});
+
+test("a check that has ended leaves no connection open", async () => {
+  server.keepAliveTimeout = 0;
+  const { id } = await started({ url, only: ["keep-alive"] });
+  await ended(id);
+  expect(await get(id)).toMatchObject({ state: "done", score: 100 });
+  const connections = (): Promise<number> => promisify(server.getConnections.bind(server))();
+  await expect.poll(connections).toBe(0);
 });
 
 test("a stopped check keeps its results and sends nothing more, not even in the check under way", async () => {

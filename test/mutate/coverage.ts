@@ -22,7 +22,7 @@ type Measure = (path: string) => Promise<TestFile>;
  * but through a build.
  */
 const otherTests =
-  /^(?:test\/(?:docs|structure|mutate|testing|e2e)|src\/(?:launch|renderer|main|client|testing))\//;
+  /^(?:test\/(?:docs|structure|mutate|testing|e2e)|src\/(?:launch|renderer|main|testing))\//;
 /**
  * These take minutes, and kill their processes at random moments: what only they notice counts as
  * alive.

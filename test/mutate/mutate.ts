@@ -38,6 +38,7 @@ const askedOfApi: Asked = {
 const help = `Usage: npm run mutate -- [FOLDER, FILE, FILE:LINE or FILE:FROM-TO ...] [flags]
 
   Without a folder: ${folders.join(", ")}.
+  Others, such as src/check, when they are named.
 
   --sample N   So many mutants of each folder, drawn at random. Default: all.
   --seed N     A number that says what is drawn. Default: 1.
@@ -85,8 +86,10 @@ async function main(): Promise<number> {
       .map((path) => path.replaceAll("\\", "/"))
       .map((path) => [path, readFileSync(join(root, path), "utf8")]),
   );
+  const named = positionals.map((place) => place.split(":")[0] ?? "");
   const mutated = [...texts.keys()]
-    .filter((path) => folders.some((folder) => path.startsWith(`${folder}/`)) && !isForTests(path))
+    .filter((path) => [...folders, ...named].some((place) => isWithin(path, place)))
+    .filter((path) => path.startsWith("src/") && !isForTests(path))
     .toSorted();
   const mutants = new Map(
     mutated.map((path) => [path, mutationsOf(path, texts.get(path) ?? "").mutants]),
@@ -146,7 +149,7 @@ function choose(
     const [path = "", lines] = folder.split(":");
     const [from, to = from] = lines?.split("-") ?? [];
     const all = [...mutants]
-      .filter(([file]) => file === path || file.startsWith(`${path}/`))
+      .filter(([file]) => isWithin(file, path))
       .map(([file, some]) => {
         const isThere = ({ line }: Mutant): boolean => line >= Number(from) && line <= Number(to);
         return [file, from === undefined ? some : some.filter(isThere)] as const;
@@ -232,6 +235,9 @@ function scoresOf(
     return { folder, killed, counted: counted.length, score: (100 * killed) / counted.length };
   });
 }
+
+const isWithin = (file: string, place: string): boolean =>
+  file === place || file.startsWith(`${place.replace(/\/$/, "")}/`);
 
 function sentence({ file, mutant }: Pick<Chosen, "file" | "mutant">): string {
   return `${file}:${mutant.line} ${mutant.kind}: ${mutant.change}`;

@@ -67,6 +67,18 @@ test("the list has 200 entries and 128 KB at most, and the oldest go first", () 
   expect(items[0]?.writeKey).toBe(`${"k".repeat(59)}…`);
   expect(items[0]?.message).toMatch(/^\/249x{395}…$/);
   expect(JSON.stringify(items).length).toBeLessThan(128 * 1024);
+
+  // Each takes 1 KB: 200 bytes, and two for each character of its texts.
+  refused.clear();
+  const message = problem(404, "unknown_path", "m".repeat(278));
+  for (const [from, to, dropped] of [
+    [0, 128, 0],
+    [128, 129, 1],
+  ] as const) {
+    for (let n = from; n < to; n += 1)
+      refused.note(wrongPath(`/${String(n).padEnd(99, "x")}`, { problem: message }));
+    expect([refused.list().items.length, refused.list().dropped]).toEqual([128, dropped]);
+  }
 });
 
 test("a request that comes a thousand times takes the place of one, and an emptied list takes none", () => {

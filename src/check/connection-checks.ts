@@ -16,6 +16,7 @@ import {
 } from "./outcome.ts";
 import { askedToWaitMs, isAccepted, isCrash, waitMsOf } from "../receiver/request.ts";
 import type { RequestSpec } from "../receiver/request-spec.ts";
+import { checkCrowd } from "./crowd.ts";
 import { EffectsLost, type Probe, type Recorded } from "./probe.ts";
 
 /**
@@ -130,6 +131,12 @@ async function checkAfterRefusal(probe: Probe): Promise<Outcome | null> {
   );
 }
 
+/** The next one may be too much too, until the receiver has done what it had accepted. */
+async function isNextShown(probe: Probe): Promise<boolean> {
+  const next = probe.token();
+  return isAccepted(await probe.deliver(probe.message(next))) && (await probe.isDone(next));
+}
+
 /**
  * How many were accepted and took no effect; none when nobody can tell. A list that is cut off does
  * not show the next message either, and a receiver that is at work still shows more.
@@ -141,9 +148,7 @@ async function droppedOf(probe: Probe, sent: readonly Recorded[]): Promise<numbe
     return tokens.filter((token) => effects.get(token)?.count === 0);
   };
   try {
-    const next = probe.token();
-    const isShown = isAccepted(await probe.deliver(probe.message(next)));
-    if (!isShown || !(await probe.isDone(next))) return 0;
+    if (!(await isNextShown(probe)) && !(await isNextShown(probe))) return 0;
     const missing = await missingOf(sent.filter(isAccepted).flatMap(({ tokens }) => tokens));
     const still = missing.length === 0 ? missing : await missingOf(missing);
     return still.length === missing.length ? still.length : 0;
@@ -154,6 +159,8 @@ async function droppedOf(probe: Probe, sent: readonly Recorded[]): Promise<numbe
 }
 
 async function checkLoad(probe: Probe): Promise<Outcome> {
+  const confused = probe.receiver.crowds === "do no harm" ? null : await checkCrowd(probe);
+  if (confused !== null) return confused;
   const sent: Recorded[] = [];
   let left = load.requests;
   let slow: Recorded | undefined;
@@ -313,6 +320,7 @@ export const connectionChecks: Check[] = [
     title: "Answers within 5 s, 20 requests at a time",
     group: "Answers",
     phase: "load",
+    atOnce: load.atOnce,
     run: checkLoad,
   },
   {

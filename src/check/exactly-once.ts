@@ -7,7 +7,7 @@ import type { JsonObject } from "../domain/json.ts";
 import { pause } from "../receiver/wire.ts";
 import { briefOf, did, fail, pass, times, warn, type Check, type Outcome } from "./outcome.ts";
 import type { Effects } from "../receiver/effects.ts";
-import { isAccepted, saidYes } from "../receiver/request.ts";
+import { isAccepted, isCrash, saidYes } from "../receiver/request.ts";
 import { oldMessageChecks } from "./old-messages.ts";
 import type { Probe, Recorded } from "./probe.ts";
 import type { HangUpManner } from "../receiver/request-spec.ts";
@@ -77,9 +77,15 @@ async function checkSameUser(probe: Probe, body: string, user: string): Promise<
   if (!(await probe.isDone(other))) return null;
   probe.found.delete(user);
   probe.found.set(next, { wanted: 1, found: [] });
+  const what = `The receiver ${did(sent)} to a second message of a user, with the same time and event and another messageId`;
+  if (isCrash(sent))
+    return fail(
+      `${briefOf(sent)}, second message of a user`,
+      `${what}, three times, and accepted one of another user. A user has more than one message.`,
+    );
   return fail(
     "a second message of a user has no effect",
-    `The receiver ${did(sent)} to a second message of a user, with the same time and event and another messageId, and it took no effect. It treats the message as a copy of the first. Recognise copies by the messageId alone.`,
+    `${what}, and it took no effect. It treats the message as a copy of the first. Recognise copies by the messageId alone.`,
     "idempotency",
   );
 }
@@ -100,12 +106,7 @@ async function checkTogether(probe: Probe): Promise<Outcome> {
     });
     if (!sent.some(isAccepted)) await probe.deliver(body);
   };
-  const waiting = [...apart];
-  await Promise.all(
-    [1, 2, 3].map(async () => {
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await send(next);
-    }),
-  );
+  await probe.inLanes(3, apart, send);
   const wrong = await wrongly(probe, tokens);
   if (wrong === null) return pass("one effect");
   if (wrong.count === 0)
@@ -131,22 +132,20 @@ async function checkRetryAfter(
 ): Promise<Outcome> {
   const { usualMs } = probe.receiver;
   const tokens: string[] = [];
-  await Promise.all(
-    losses.map(async (loss) => {
-      const token = probe.token();
-      tokens.push(token);
-      const body = probe.message(token);
-      await probe.send(body, loss);
-      // The receiver has the time to end what it began.
-      await pause(Math.max(200, usualMs * 2));
-      const retry = await probe.deliver(body);
-      // A receiver that is still busy with the first may say so.
-      if (!isAccepted(retry)) {
-        await pause(1_000);
-        await probe.deliver(body);
-      }
-    }),
-  );
+  await probe.inLanes(losses.length, losses, async (loss) => {
+    const token = probe.token();
+    tokens.push(token);
+    const body = probe.message(token);
+    await probe.send(body, loss);
+    // The receiver has the time to end what it began.
+    await pause(Math.max(200, usualMs * 2));
+    const retry = await probe.deliver(body);
+    // A receiver that is still busy with the first may say so.
+    if (!isAccepted(retry)) {
+      await pause(1_000);
+      await probe.deliver(body);
+    }
+  });
   const wrong = await wrongly(probe, tokens);
   if (wrong === null) return pass("one effect");
   if (wrong.count === 0)
@@ -195,18 +194,12 @@ async function checkFailedMeansNotDone(probe: Probe): Promise<Outcome> {
   if (chosen.length === 0)
     return pass("no 5xx", `None of ${probe.receiver.sent.length} requests was answered 5xx.`);
   const mustShow: string[] = [];
-  const waiting = [...chosen];
-  await Promise.all(
-    Array.from({ length: retriedAtOnce }, async () => {
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        const [token, body] = next;
-        probe.name(token);
-        // Once accepted, it is not sent again: a receiver may have forgotten it by now.
-        const last = requestsWith(body).find(isAccepted) ?? (await probe.deliver(body));
-        if (isAccepted(last) && isPlain(probe, body, token)) mustShow.push(token);
-      }
-    }),
-  );
+  await probe.inLanes(retriedAtOnce, chosen, async ([token, body]) => {
+    probe.name(token);
+    // Once accepted, it is not sent again: a receiver may have forgotten it by now.
+    const last = requestsWith(body).find(isAccepted) ?? (await probe.deliver(body));
+    if (isAccepted(last) && isPlain(probe, body, token)) mustShow.push(token);
+  });
   const wrong = await wrongly(
     probe,
     chosen.map(([token]) => token),

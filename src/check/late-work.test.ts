@@ -16,9 +16,11 @@ import {
 import { runCheck } from "./run-check.ts";
 
 const secret = "s3cret";
-const isSigned = (message: Message, { req }: ServerResponse): boolean =>
+const isSigned = (message: Message, response: ServerResponse): boolean =>
+  isSignedWith(secret, message, response);
+const isSignedWith = (key: string, message: Message, { req }: ServerResponse): boolean =>
   req.headers["x-signature"] ===
-  createHmac("sha1", secret).update(JSON.stringify(message)).digest("hex");
+  createHmac("sha1", key).update(JSON.stringify(message)).digest("hex");
 
 /** It answers first, and does one message after the other. */
 function queue(jobMs: number): Answer {
@@ -386,4 +388,51 @@ test("a page of effects that messages drop off cannot be counted", async () => {
   const part = { verdict: "skipped", detail: expect.stringContaining("a part of what") };
   const found = await verdicts(url, { only: ["duplicate-together", "retry-after-lost-answer"] });
   expect(found).toMatchObject({ "duplicate-together": part, "retry-after-lost-answer": part });
+});
+
+test("a receiver that accepts the signature of an old secret that is not set is found", async () => {
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      const isValid = [secret, ""].some((key) => isSignedWith(key, message, response));
+      if (isValid) accept(message, response, done);
+      else response.writeHead(401).end();
+    },
+  });
+  expect(await verdicts(url, { secret, only: ["signature-wrong"] })).toMatchObject({
+    "signature-wrong": {
+      verdict: "fail",
+      detail: expect.stringContaining("a message with the signature of an empty secret"),
+    },
+  });
+});
+
+test("a receiver that writes numbers otherwise before it verifies is told what it verifies", async () => {
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      if (JSON.stringify(message).includes("e+308")) response.writeHead(401).end();
+      else accept(message, response, done);
+    },
+  });
+  expect(await verdicts(url, { secret, only: ["numbers"] })).toMatchObject({
+    numbers: { verdict: "fail", detail: expect.stringContaining("Its signature is right.") },
+  });
+});
+
+test("a second message of a user that fails is no copy of the first", async () => {
+  const users = new Map<string, string>();
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      const { userId = "", messageId = "" } = message;
+      if ((users.get(userId) ?? messageId) !== messageId) response.writeHead(500).end();
+      else if (users.has(userId)) response.writeHead(204).end();
+      else accept(message, response, done);
+      users.set(userId, users.get(userId) ?? messageId);
+    },
+  });
+  expect(await verdicts(url, { only: ["duplicate"] })).toMatchObject({
+    duplicate: {
+      verdict: "fail",
+      detail: expect.stringContaining("A user has more than one message."),
+    },
+  });
 });

@@ -1,6 +1,6 @@
 /** Checks of single messages: every type, and what a message of a real client may hold. */
 
-import { isObject, type Json, type JsonObject } from "../domain/json.ts";
+import { cut, isObject, type Json, type JsonObject } from "../domain/json.ts";
 import type { MessageModel } from "./message-model.ts";
 import {
   briefOf,
@@ -119,8 +119,15 @@ function whyRefused(sent: Recorded, { name, isOfUser }: MessageModel): string {
     case 405:
       return `The receiver answered 405: it does not take POST at this path. Check the path of the URL.`;
     default:
-      return `The receiver answered ${answerOf(sent)} to a valid message, ${name}.${isOfUser ? "" : " If it expects another message, give that one (--message)."} Any status from 200 to 299 says that a message has been accepted.`;
+      return `The receiver answered ${answerOf(sent)} to a valid message, ${name}.${wordsOf(sent)}${isOfUser ? "" : " If it expects another message, give that one (--message)."} Any status from 200 to 299 says that a message has been accepted.`;
   }
+}
+
+/** What the receiver says about its refusal, when it is short. */
+function wordsOf({ responseHead, responseBody }: Recorded): string {
+  const words = Buffer.from(responseBody).toString("utf8").trim().replaceAll(/\s+/g, " ");
+  const isPage = /^content-type: *text\/html/im.test(responseHead);
+  return words === "" || isPage ? "" : ` It says "${cut(words)}".`;
 }
 
 /** Null when the answer is no HTML. */
@@ -326,9 +333,22 @@ async function checkContent(probe: Probe, { what, body, unusual }: Content): Pro
       `The receiver ${did(sent)} to ${what}, and it took no effect. The sender will not send it again, so it is lost. Answer 5xx when the work fails.`,
     );
   // A receiver that expects a message of its own expects its event too.
-  if (unusual === undefined || isOfUser || !isAccepted(sent))
-    return mustAccept(sent, what, everywhere);
-  return mustAccept(await probe.deliverNew((token) => unusual(probe, token)), what, everywhere);
+  if (unusual === undefined || isOfUser || !isAccepted(sent)) return mustAcceptAll(sent, what);
+  return mustAcceptAll(await probe.deliverNew((token) => unusual(probe, token)), what);
+}
+
+/** It has accepted others, so what it says of the signature is about this body. */
+function mustAcceptAll(sent: Recorded, what: string): Outcome {
+  const { status, spec } = sent;
+  const isOfSignature = (status === 401 || status === 403) && spec.signature === "valid";
+  return isOfSignature
+    ? mustAccept(
+        sent,
+        what,
+        `Its signature is right. The receiver probably verifies other bytes than those that came: decoded in another character set, or parsed and written again. ${everywhere}`,
+        "verify-signature",
+      )
+    : mustAccept(sent, what, everywhere);
 }
 
 /** Whether one short property more is too much for it. */

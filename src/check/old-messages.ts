@@ -3,7 +3,7 @@
 import { isAccepted, isRetried } from "../receiver/request.ts";
 import { MessageModel } from "./message-model.ts";
 import { briefOf, did, pass, skipped, times, warn, type Check, type Outcome } from "./outcome.ts";
-import type { Probe } from "./probe.ts";
+import type { Probe, Recorded } from "./probe.ts";
 
 const hour = 3_600_000;
 
@@ -76,12 +76,15 @@ export const oldMessageChecks: Check[] = [
       // Its copy may be refused, but not because of its age.
       const copy = await probe.deliver(body);
       const sent = isAccepted(copy) ? copy : first;
-      // It came before all the others of this run, but for the first, whose user has another: a
-      // memory of the last few hundred has lost it.
-      const known = probe.receiver.first?.token ?? "";
-      const early = probe.receiver.sent.find(
-        (one) => isAccepted(one) && !one.tokens.includes(known),
-      );
+      // It came before all the others of this run, but for those whose user has another: a memory of
+      // the last few hundred has lost it.
+      const all = probe.receiver.sent;
+      const isOnlyOf = ({ spec, tokens: its }: Recorded): boolean =>
+        !all.some(
+          ({ spec: { body: other } }) =>
+            other !== spec.body && its.some((one) => other.includes(one)),
+        );
+      const early = all.find((one) => isAccepted(one) && isOnlyOf(one));
       const tokens = [token];
       if (early !== undefined) {
         tokens.push(...early.tokens);

@@ -27,6 +27,8 @@ export type Check = {
    * the effects count.
    */
   answers?: "2xx" | "refused" | "no crash" | "any";
+  /** How many of its messages are under way at a time, all the time. */
+  atOnce?: number;
   /**
    * `first` one after the other, before everything else; `together` beside each other; `alone` one
    * after the other, because each may bring the receiver down; `load` the same, because each takes

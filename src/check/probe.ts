@@ -39,6 +39,11 @@ export type Receiver = {
   usualMs: number;
   /** How long after its answer its effects show at the latest; known after the first check. */
   effectMs: number;
+  /**
+   * What different messages at the same time do to it. If they confuse it, each comes alone; if they
+   * have broken it, none is accepted any more.
+   */
+  crowds: "do no harm" | "confuse it" | "have broken it";
   now(): number;
   /** The next text that no other message has. */
   drawToken(): string;
@@ -55,6 +60,8 @@ export type Recorded = Sent & {
   /** From 0; later tries repeat a request that failed. */
   nthTry: number;
   nthCopy: number;
+  /** How many different messages were sent at the same time as this one, and it. */
+  atOnce: number;
 };
 
 /** The receiver no longer says what it has done. The message is a sentence for the user. */
@@ -133,7 +140,22 @@ export class Probe {
     const { secret, wire, signal } = this.receiver;
     signal?.throwIfAborted();
     const specs = bodies.map((body) => this.#specOf(body, {}));
-    return this.#record(await performTogether(wire, specs, secret), 0);
+    return this.#record(await performTogether(wire, specs, secret), 0, bodies.length);
+  }
+
+  /** So many at a time; one after the other when messages at the same time confuse the receiver. */
+  async inLanes<Item>(
+    most: number,
+    items: readonly Item[],
+    run: (item: Item) => Promise<void>,
+  ): Promise<void> {
+    const waiting = [...items];
+    const lanes = this.receiver.crowds === "do no harm" ? most : 1;
+    await Promise.all(
+      Array.from({ length: lanes }, async () => {
+        while (waiting.length > 0) await run(waiting.shift() as Item);
+      }),
+    );
   }
 
   #specOf(body: string, spec: Omit<Partial<RequestSpec>, "body">): RequestSpec {
@@ -148,13 +170,14 @@ export class Probe {
     };
   }
 
-  #record(sent: readonly Sent[], nthTry: number): Recorded[] {
+  #record(sent: readonly Sent[], nthTry: number, atOnce = 1): Recorded[] {
     const recorded = sent.map((one, nthCopy) => ({
       ...one,
       check: this.check,
       tokens: [...this.names.keys()].filter((token) => one.spec.body.includes(token)),
       nthTry,
       nthCopy,
+      atOnce,
     }));
     this.sent.push(...recorded);
     this.receiver.sent.push(...recorded);
@@ -216,7 +239,7 @@ export class Probe {
     if (isMissing && first !== null && first.count > 0)
       if (countEffects(answer, first.token).count === 0)
         throw new EffectsLost(
-          "The effects no longer show the first message of the check, so they list only a part of what the receiver did. Give an address that lists everything.",
+          "The effects no longer show the first message of the check, so they list only a part of what the receiver did, or it has lost the message. Give an address that lists everything.",
         );
     if (typeof wanted === "number")
       for (const [token, { found }] of effects) this.found.set(token, { wanted, found });

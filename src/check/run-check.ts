@@ -8,14 +8,15 @@
 
 import { randomBytes, randomInt } from "node:crypto";
 import { urlWithoutCredentials } from "../domain/credentials.ts";
-import type { Json } from "../domain/json.ts";
+import { isObject, type Json } from "../domain/json.ts";
 import { drawUnit } from "../domain/random.ts";
 import { createTrust, parseTarget, type Trust } from "../engine/deliver/dial.ts";
 import { monotonic, wallClockNow } from "../engine/real-time.ts";
-import { askEffects, type EffectsSource } from "../receiver/effects.ts";
+import { askEffects, parseJson, type EffectsSource } from "../receiver/effects.ts";
 import { createWire } from "../receiver/wire.ts";
 import { badRequestChecks } from "./bad-requests.ts";
 import { connectionChecks } from "./connection-checks.ts";
+import { confusesMessages } from "./crowd.ts";
 import { exactlyOnceChecks } from "./exactly-once.ts";
 import { messageModel, orderCompleted, type MessageModel } from "./message-model.ts";
 import { answerChecks, messageChecks } from "./messages.ts";
@@ -33,7 +34,14 @@ import {
   type CheckResult,
 } from "./outcome.ts";
 import { isAccepted, isCrash } from "../receiver/request.ts";
-import { EffectsLost, learnOfCopies, learnOfEffects, Probe, type Receiver } from "./probe.ts";
+import {
+  EffectsLost,
+  learnOfCopies,
+  learnOfEffects,
+  Probe,
+  type Receiver,
+  type Recorded,
+} from "./probe.ts";
 import { scenarioOf } from "./scenario.ts";
 import { effectsOf, shownRequests } from "./shown-requests.ts";
 import { signatureChecks } from "./signature-checks.ts";
@@ -182,6 +190,7 @@ function receiverOf(
     signal,
     usualMs: 0,
     effectMs: 0,
+    crowds: "do no harm",
     now: wallClockNow,
     drawToken() {
       drawn += 1;
@@ -230,6 +239,11 @@ function whyUncounted({ count, isAddedTo }: NonNullable<Receiver["first"]>): Out
   );
 }
 
+function typeOf({ spec }: Recorded): Json {
+  const message = parseJson(spec.body);
+  return isObject(message) ? (message["type"] ?? null) : null;
+}
+
 class Run {
   readonly #receiver: Receiver;
   readonly #options: CheckOptions;
@@ -260,7 +274,8 @@ class Run {
     // What is no message at all brings most receivers down.
     const isBad = ({ group }: Check): number => Number(group === "Bad requests");
     const alone = this.#of("alone").toSorted((one, other) => isBad(one) - isBad(other));
-    await this.#together(alone, this.#receiver.usualMs > slowMs ? 3 : 1);
+    const { usualMs, crowds } = this.#receiver;
+    await this.#together(alone, usualMs > slowMs && crowds === "do no harm" ? 3 : 1);
     await this.#together(this.#of("load"), 1);
     const down = this.#reason;
     for (const check of this.#of("last")) {
@@ -282,7 +297,7 @@ class Run {
       Array.from({ length: atOnce }, async () => {
         for (let check = waiting.shift(); check !== undefined; check = waiting.shift()) {
           await this.#one(check);
-          if (check.phase !== "together") await this.#noticeEnd(check);
+          if (check.phase !== "together") await this.#noticeEnd(`the check ${check.id}`);
         }
       }),
     );
@@ -295,13 +310,14 @@ class Run {
     const outcome =
       this.#whySkipped(check) ??
       (await check.run(probe).catch((error: unknown) => withoutEffects(error, probe)));
-    const result = this.#resultOf(check, outcome, probe);
+    const result = this.#resultOf(check, (await this.#ofEnded(check, probe)) ?? outcome, probe);
     this.#results.set(check.id, result);
     this.#options.onResult?.(result, this.#results.size, this.#chosen.length);
   }
 
   #whySkipped({ id, needs, phase }: Check): Outcome | null {
-    if (this.#reason !== null && phase !== "first") return skipped(this.#reason);
+    const isWhy = id === "in-time-under-load" && this.#receiver.crowds === "have broken it";
+    if (this.#reason !== null && phase !== "first" && !isWhy) return skipped(this.#reason);
     if (needs === "secret" && this.#receiver.secret === null)
       return skipped("The receiver's shared secret is not known: give it (--secret).");
     const { ask, model, first } = this.#receiver;
@@ -346,7 +362,8 @@ class Run {
   async #atOnce(): Promise<number> {
     if (this.#reason !== null) return 1;
     const probe = new Probe("answers", this.#receiver);
-    const { first, model } = this.#receiver;
+    const { first, model, sent: before } = this.#receiver;
+    const wasBroken = before.some(isCrash);
     const [next, other, user] = [probe.token(), probe.token(), probe.token()];
     const ofUser = (token: string): Record<string, string> => ({ userId: model.userIdOf(token) });
     const sent = await Promise.all([
@@ -363,6 +380,11 @@ class Run {
     const single = Math.max(1, this.#receiver.usualMs);
     this.#receiver.usualMs = Math.min(single, ...sent.map(({ durationMs }) => durationMs));
     const slowest = Math.max(...sent.map(({ durationMs }) => durationMs));
+    const isMore = this.#chosen.some(({ phase }) => phase !== "first");
+    if (isMore && (await confusesMessages(probe))) this.#receiver.crowds = "confuse it";
+    if (!wasBroken) await this.#noticeEnd("several different messages at the same time");
+    if (this.#reason !== null) this.#receiver.crowds = "have broken it";
+    if (this.#receiver.crowds !== "do no harm") return 1;
     const isOneByOne = slowest > 250 && slowest > 2.5 * single;
     return isOneByOne
       ? Math.max(1, Math.min(besideEachOther, Math.floor(2_000 / single)))
@@ -373,15 +395,43 @@ class Run {
    * A receiver that has gone down, or that a check has broken for good, cannot be checked further.
    * It may be started again by whatever watches it.
    */
-  async #noticeEnd({ id }: Check): Promise<void> {
+  async #noticeEnd(after: string): Promise<void> {
     const last = this.#receiver.sent.at(-1);
     if (this.#reason !== null || last === undefined || !isCrash(last)) return;
-    const probe = new Probe(id, this.#receiver);
+    const probe = new Probe("answers", this.#receiver);
     const again = await probe.deliver(probe.message(probe.token()));
     if (again.error?.code === "ECONNREFUSED")
-      this.#reason = `The receiver no longer listens after the check ${id}.`;
+      this.#reason = `The receiver no longer listens after ${after}.`;
     else if (isCrash(again))
-      this.#reason = `The receiver ${did(again)} to a valid message after the check ${id}.`;
+      this.#reason = `The receiver ${did(again)} to a valid message after ${after}.`;
+  }
+
+  /**
+   * When the receiver has ended during checks beside each other: those whose requests it left without
+   * an answer may be why, the others are not. Null when it listens.
+   */
+  async #ofEnded({ phase, id }: Check, probe: Probe): Promise<Outcome | null> {
+    if (phase !== "together" || !probe.sent.some(({ error }) => error?.code === "ECONNREFUSED"))
+      return null;
+    const unanswered = this.#receiver.sent.filter(
+      ({ status, outcome, error }) =>
+        status === null && outcome === "connection_error" && error?.code !== "ECONNREFUSED",
+    );
+    // Messages of the usual type were accepted before.
+    const unusual = unanswered.filter((one) => typeOf(one) !== this.#receiver.model.type);
+    const suspects = unusual.length === 0 ? unanswered : unusual;
+    if (this.#reason === null) {
+      const again = await new Probe("answers", this.#receiver).deliver("{}");
+      if (again.error?.code !== "ECONNREFUSED") return null;
+      const ids = [...new Set(suspects.map(({ check }) => check))].join(", ");
+      this.#reason = `The receiver no longer listens. It ended during checks beside each other${ids === "" ? "" : `, probably because of ${ids}`}.`;
+    }
+    const own = suspects.find(({ check }) => check === id);
+    if (own === undefined) return skipped(this.#reason);
+    return fail(
+      `${briefOf(own)}, and ended`,
+      `The receiver broke off at a message of the type ${JSON.stringify(typeOf(own))} without an answer, and has not listened since then. It probably ended: catch the errors of each message, also in workers.${suspects.length === 1 ? "" : " Other messages were under way at the same time, and one of them may be why."}`,
+    );
   }
 
   /** What is remembered by a member of the user's message has been done by the first of a run. */

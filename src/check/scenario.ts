@@ -12,7 +12,7 @@ import type { Probe, Recorded } from "./probe.ts";
 import type { RequestSpec } from "../receiver/request-spec.ts";
 
 type Failed = {
-  check: Pick<Check, "id" | "title" | "answers">;
+  check: Pick<Check, "id" | "title" | "answers" | "atOnce">;
   detail: string;
   probe: Probe;
   options: {
@@ -38,29 +38,29 @@ export function scenarioOf({ check, detail, probe, options }: Failed): string {
       : "url" in given
         ? { url: urlWithoutCredentials(given.url) }
         : { command: `{{env.${effectsCommand}}}` };
-  const sent = probe.sent
-    .filter(({ nthTry, nthCopy }) => nthTry === 0 && nthCopy === 0)
-    .slice(0, maxSteps);
-  const steps: object[] = sent.map((one) => ({
-    request: requestOf(one, { url, headers, names: probe.names, answers: check.answers ?? "2xx" }),
-  }));
-  const counted = [...probe.found].filter(([token]) =>
-    sent.some(({ tokens }) => tokens.includes(token)),
-  );
+  const groups = groupsOf(probe.sent, check.atOnce).slice(0, maxSteps);
+  const sent = groups.flat();
+  const { names } = probe;
+  const writing = { url, headers, names, answers: check.answers ?? "2xx" };
+  const steps: object[] = groups.map((group) => ({ request: requestOf(group, writing) }));
+  const isAlone = (group: readonly Recorded[]): boolean => group.length === 1;
+  const counted = new Map([
+    ...groups.filter(isAlone).flatMap((group) => countedIn(group, probe)),
+    ...groups
+      .filter((group) => !isAlone(group))
+      .flatMap((group) => countedIn(group, probe))
+      .slice(0, maxCounted),
+  ]);
   if (effects !== null)
-    for (const [token, { wanted }] of counted)
-      steps.push({
-        expect: {
-          effects: { ...effects, token: `{{${probe.names.get(token) ?? token}}}`, times: wanted },
-        },
-      });
+    for (const [token, times] of counted)
+      steps.push({ expect: { effects: { ...effects, token, times } } });
   const usesSecret = sent.some(
     ({ spec }) => spec.signature !== undefined && spec.signature !== "missing",
   );
   const variables = [
     ...(usesSecret ? ["HOOKYARD_SECRET=…"] : []),
     ...Object.keys(headers).map((name) => `${variableOf(name)}=…`),
-    ...(effects !== null && "command" in effects && counted.length > 0
+    ...(effects !== null && "command" in effects && counted.size > 0
       ? [`${effectsCommand}=…`]
       : []),
   ];
@@ -70,6 +70,40 @@ export function scenarioOf({ check, detail, probe, options }: Failed): string {
   return `# ${command}\n${note}${stringify({ name: `${check.id}: ${check.title}`, description: detail, steps }, { lineWidth: 0 })}`;
 }
 
+/** What was sent at the same time; a request of its own is a group too. */
+function groupsOf(sent: readonly Recorded[], lanes = 1): Recorded[][] {
+  const groups: Recorded[][] = [];
+  for (const one of sent.filter(({ nthTry }) => nthTry === 0)) {
+    const last = groups.at(-1);
+    const isOfLast = one.atOnce > 1 ? one.nthCopy > 0 : last?.[0]?.atOnce === 1;
+    if (isOfLast && last !== undefined && last.length < Math.max(lanes, one.atOnce)) last.push(one);
+    else if (one.nthCopy === 0) groups.push([one]);
+  }
+  return groups;
+}
+
+/** Of messages at the same time: a run waits three seconds for each that does not show. */
+const maxCounted = 3;
+
+/** How often which text must take effect. */
+function countedIn(group: readonly Recorded[], { found, names }: Probe): [string, number][] {
+  const nameOf = (token: string): string => `{{${names.get(token) ?? token}}}`;
+  const effects = group.flatMap(({ tokens }, nth) =>
+    tokens.flatMap((token) => {
+      const one = found.get(token);
+      return one === undefined ? [] : [{ token, nth, wanted: one.wanted, is: one.found.length }];
+    }),
+  );
+  if (group.length === 1) return effects.map(({ token, wanted }) => [nameOf(token), wanted]);
+  const name = nameOf(group[0]?.tokens[0] ?? "");
+  const sum = (of: "wanted" | "is"): number => effects.reduce((all, one) => all + one[of], 0);
+  if (sum("is") < sum("wanted")) return [[name, sum("wanted")]];
+  return effects
+    .filter(({ wanted, is }) => wanted !== is)
+    .slice(0, maxCounted)
+    .map(({ nth, wanted }) => [`${name}-${nth + 1}`, wanted]);
+}
+
 type Writing = {
   url: string;
   headers: Readonly<Record<string, string>>;
@@ -77,7 +111,8 @@ type Writing = {
   answers: NonNullable<Check["answers"]>;
 };
 
-function requestOf({ spec }: Recorded, { url, headers, names, answers }: Writing): object {
+function requestOf(group: readonly Recorded[], { url, headers, names, answers }: Writing): object {
+  const [{ spec }] = group as [Recorded];
   const { body, headers: all = {}, ...rest } = spec;
   const own = Object.fromEntries(
     Object.entries(all).map(([name, value]) => [
@@ -92,7 +127,9 @@ function requestOf({ spec }: Recorded, { url, headers, names, answers }: Writing
     url,
     ...given,
     ...(Object.keys(own).length === 0 ? {} : { headers: own }),
-    body: withNames(body, names),
+    ...(group.length === 1
+      ? { body: withNames(body, names) }
+      : { copies: group.length, body: withNames(body, names, "-{{copy}}") }),
     ...(rest.otherBody === undefined ? {} : { otherBody: withNames(rest.otherBody, names) }),
     ...(answers === "any" || spec.hangUp !== undefined
       ? {}
@@ -106,8 +143,12 @@ function answersTo({ signature }: RequestSpec, answers: Writing["answers"]): Wri
   return answers === "refused" && signature === "valid" ? "2xx" : answers;
 }
 
-function withNames(text: string, names: ReadonlyMap<string, string>): string {
-  return [...names].reduce((named, [token, name]) => named.replaceAll(token, `{{${name}}}`), text);
+/** With `after`, each copy has a text of its own. */
+function withNames(text: string, names: ReadonlyMap<string, string>, after = ""): string {
+  return [...names].reduce(
+    (named, [token, name]) => named.replaceAll(token, `{{${name}}}${after}`),
+    text,
+  );
 }
 
 /** Static headers may hold credentials, so a file names the variable that does. */

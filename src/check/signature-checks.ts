@@ -22,7 +22,7 @@ const forgeries: Forgery[] = [
     id: "signature-wrong",
     title: "Refuses a wrong signature",
     what: "a wrong signature",
-    manners: ["other-secret", "last-digit"],
+    manners: ["other-secret", "last-digit", "no-secret"],
     why: "Anybody who knows the URL can send it messages.",
   },
   {
@@ -63,7 +63,7 @@ async function checkForgery(probe: Probe, { id, what, manners, why }: Forgery): 
     if (saidYes(one))
       return fail(
         briefOf(one),
-        `The receiver ${did(one)} to a message with ${what}. ${why}`,
+        `The receiver ${did(one)} to a message with ${signature === "no-secret" ? "the signature of an empty secret" : what}. ${why}${signature === "no-secret" ? " It probably accepts several secrets, one of which is not set: use only those that are." : ""}`,
         "verify-signature",
       );
   }
@@ -137,6 +137,11 @@ export const signatureChecks: Check[] = [
     phase: "together",
     async run(probe) {
       const odd = await probe.deliver(oddlyWritten(probe));
+      if (isCrash(odd))
+        return fail(
+          briefOf(odd),
+          `The receiver ${did(odd)} to a valid message with spaces, escapes and another order of members, signed over its bytes.`,
+        );
       if (!isAccepted(odd))
         return fail(
           briefOf(odd),

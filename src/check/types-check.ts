@@ -81,11 +81,15 @@ export async function checkTypes(probe: Probe): Promise<Outcome> {
   const sendOthers = async (list: readonly Type[]): Promise<void> => {
     for (const type of list) await send(type, probe.token());
   };
-  await Promise.all([
-    sendOthers(["identify", "track", "page"]),
-    sendOthers(["screen", "group"]),
-    sendAboutKnownUsers(),
-  ]);
+  await probe.inLanes(
+    3,
+    [
+      sendAboutKnownUsers,
+      () => sendOthers(["identify", "track", "page"]),
+      () => sendOthers(["screen", "group"]),
+    ],
+    (sendSome) => sendSome(),
+  );
   const used = accepted.filter(({ type }) => isUsed(type));
   const ignored = probe.hasEffects ? await withoutEffect(probe, used, known) : [];
   if (refused.length > 0)

@@ -6,6 +6,7 @@ export const signatures = [
   "missing",
   "empty",
   "other-secret",
+  "no-secret",
   "last-digit",
   "of-other-body",
   "truncated",
@@ -46,7 +47,10 @@ export type RequestSpec = {
    * which the request asks to close.
    */
   connection?: "kept" | "close" | undefined;
-  /** So many of the same request, on connections that are open before the first byte is sent. */
+  /**
+   * So many of the same request, on connections that are open before the first byte is sent. In the
+   * body, `{{copy}}` is the number of each.
+   */
   copies?: number | undefined;
   /**
    * Sent again so many times in all while it is answered 5xx, 408 or 429, or not at all: see

@@ -61,9 +61,15 @@ export async function performRequest(
   spec: RequestSpec,
   secret: string | null,
 ): Promise<Sent[]> {
-  const { copies } = spec;
-  if (copies !== undefined)
-    return performTogether(wire, Array<RequestSpec>(copies).fill(spec), secret);
+  const { copies, body } = spec;
+  if (copies !== undefined) {
+    const numbered = (nth: number): RequestSpec => ({
+      ...spec,
+      body: body.replaceAll("{{copy}}", String(nth + 1)),
+    });
+    const specs = Array.from({ length: copies }, (_, nth) => numbered(nth));
+    return performTogether(wire, specs, secret);
+  }
   return [{ ...(await wire.send(requestOf(spec, secret))), spec }];
 }
 
@@ -154,6 +160,8 @@ function signatureOf(
       return valid;
     case "other-secret":
       return sign(signatureKey(`${secret}, but another`), body);
+    case "no-secret":
+      return sign(signatureKey(""), body);
     case "last-digit":
       return valid.slice(0, -1) + (valid.endsWith("0") ? "1" : "0");
     case "of-other-body":

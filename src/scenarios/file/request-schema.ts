@@ -20,7 +20,7 @@ const request = members({
   body: text
     .optional()
     .describe(
-      "Sent unchanged, but {{token}}, {{token2}} … are texts that are new in each run, and {{env.HOOKYARD_NAME}} is a variable of the environment.",
+      "Sent unchanged, but {{token}}, {{token2}} … are texts that are new in each run, and {{env.HOOKYARD_NAME}} is a variable of the environment. {{copy}} is the number of each of its copies, from 1.",
     ),
   signature: oneOf(signatures)
     .optional()

@@ -119,7 +119,7 @@ function whyRefused(sent: Recorded, { name, isOfUser }: MessageModel): string {
     case 405:
       return `The receiver answered 405: it does not take POST at this path. Check the path of the URL.`;
     default:
-      return `The receiver answered ${answerOf(sent)} to a valid message, ${name}.${wordsOf(sent)}${isOfUser ? "" : " If it expects another message, give that one (--message)."} Any status from 200 to 299 says that a message has been accepted.`;
+      return `The receiver answered ${answerOf(sent)} to a valid message, ${name}.${isOfUser ? "" : " If it expects another message, give that one (--message)."} Any status from 200 to 299 says that a message has been accepted.${wordsOf(sent)}`;
   }
 }
 
@@ -127,7 +127,7 @@ function whyRefused(sent: Recorded, { name, isOfUser }: MessageModel): string {
 function wordsOf({ responseHead, responseBody }: Recorded): string {
   const words = Buffer.from(responseBody).toString("utf8").trim().replaceAll(/\s+/g, " ");
   const isPage = /^content-type: *text\/html/im.test(responseHead);
-  return words === "" || isPage ? "" : ` It says "${cut(words)}".`;
+  return words === "" || isPage ? "" : ` The receiver says "${cut(words)}".`;
 }
 
 /** Null when the answer is no HTML. */

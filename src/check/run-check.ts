@@ -430,7 +430,7 @@ class Run {
     if (own === undefined) return skipped(this.#reason);
     return fail(
       `${briefOf(own)}, and ended`,
-      `The receiver broke off at a message of the type ${JSON.stringify(typeOf(own))} without an answer, and has not listened since then. It probably ended: catch the errors of each message, also in workers.${suspects.length === 1 ? "" : " Other messages were in progress at the same time, and one of them may be why."}`,
+      `The receiver broke off at a message of the type ${JSON.stringify(typeOf(own))} without an answer, and has not listened since then. It probably ended: catch the errors of each message, also in workers.${suspects.length === 1 ? "" : " Others were in progress at the same time, and one of them may be why."}`,
     );
   }
 

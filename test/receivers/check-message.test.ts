@@ -290,6 +290,7 @@ test.for<[message: Json | undefined, id: string, sentence: string]>([
   ],
   [{ event: "x".repeat(100) }, "answers", `the event ${"x".repeat(60)}…. Any status`],
   [{ ...known, event: "Known" }, "answers", "to a valid message, an identify. Any status"],
+  [known, "answers", 'The receiver says "nothing".'],
   [{ ...known, anonymousId: "anon-7" }, "empty-properties", "to empty traits."],
 ])("a refusal is told with the message that was refused: %#", async ([message, id, sentence]) => {
   const nothing: Kind = {

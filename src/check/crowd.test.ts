@@ -83,6 +83,26 @@ test("a receiver that refuses messages because others come at the same time is t
   });
 });
 
+test("a receiver whose requests write over what others have written is told so", async () => {
+  let file: Message[] = [];
+  let atWork = 0;
+  const { url } = await receiver({
+    async onMessage(message, response) {
+      atWork += 1;
+      // While another writes, the file is empty.
+      const read = atWork > 1 ? [] : file;
+      await wait(5);
+      file = [...read, message];
+      atWork -= 1;
+      response.writeHead(204).end();
+    },
+    onAsked: (response) => response.end(JSON.stringify(file)),
+  });
+  expect(await verdicts(url, { only: ["in-time-under-load"] })).toMatchObject({
+    "in-time-under-load": { verdict: "fail", detail: expect.stringContaining("earlier one") },
+  });
+});
+
 test("a receiver that messages at the same time have broken for good is told so", async () => {
   let atWork = 0;
   let isBroken = false;

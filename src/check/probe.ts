@@ -234,6 +234,8 @@ export class Probe {
       workIn: this.receiver.workIn,
       atMostMs: Math.max(shownWithinMs, 2 * this.receiver.effectMs),
     });
+    if (typeof wanted === "number")
+      for (const [token, { found }] of effects) this.found.set(token, { wanted, found });
     const { first } = this.receiver;
     const isMissing = wanted !== 0 && [...effects.values()].some(({ count }) => count === 0);
     if (isMissing && first !== null && first.count > 0)
@@ -241,8 +243,6 @@ export class Probe {
         throw new EffectsLost(
           "The effects no longer show the first message of the check, so they list only a part of what the receiver did, or it has lost the message. Give an address that lists everything.",
         );
-    if (typeof wanted === "number")
-      for (const [token, { found }] of effects) this.found.set(token, { wanted, found });
     return effects;
   }
 

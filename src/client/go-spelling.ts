@@ -203,12 +203,18 @@ function translated<Call>(call: object, others: Record<string, string> = {}): Ca
   return Object.fromEntries(members) as Call;
 }
 
+const fields =
+  "Type MessageId UserId AnonymousId GroupId PreviousId Event Name Category Properties Traits Context Integrations Timestamp".split(
+    " ",
+  );
+
 function lowerFirst(name: string): string {
   if (/^[A-Z]/.test(name)) return name.charAt(0).toLowerCase() + name.slice(1);
-  const meant = name.charAt(0).toUpperCase() + name.slice(1);
+  const plain = name.replaceAll("_", "").toLowerCase();
+  const meant = fields.find((field) => field.toLowerCase() === plain);
   throw new AnalyticsError(
     "invalid_call",
-    `'${name}' is not a field of this call, whose names are those of Go. Use '${meant}'.`,
+    `'${name}' is not a field of this call, whose names are those of Go${meant === undefined ? "" : `. Use '${meant}'`}.`,
     name,
   );
 }

@@ -3,6 +3,7 @@
  * order to a message that routing sends there; conditions see the message as it came.
  */
 
+import type { ConditionRemark } from "./condition.ts";
 import { parseFilterCondition, type FilterCondition } from "./filter-condition.ts";
 import { isObject, type Json, type JsonObject } from "./json.ts";
 import { memberAt, memberPath, MemberRemoval, parseMemberPath } from "./member-path.ts";
@@ -26,8 +27,18 @@ const maxFilters = 50;
 const maxProperties = 200;
 const filteredMembers: ReadonlySet<string> = new Set(["properties", "traits", "context"]);
 
-/** A sentence for what cannot be a filter, or null. */
-export function wrongFilter(filters: readonly DestinationFilter[]): string | null {
+/** Null for all messages, or when it can be read. */
+export function wrongCondition(condition: string): ConditionRemark | null {
+  if (condition.trim() === "") return null;
+  const parsed = parseFilterCondition(condition);
+  return parsed.condition === null ? parsed.error : null;
+}
+
+/** A sentence for what cannot be a filter, or null. A condition that it has already may stay. */
+export function wrongFilter(
+  filters: readonly DestinationFilter[],
+  stored: readonly DestinationFilter[] = [],
+): string | null {
   if (filters.length > maxFilters)
     return `A destination has at most ${maxFilters} filters, not ${filters.length}.`;
   const names = new Set<string>();
@@ -36,11 +47,8 @@ export function wrongFilter(filters: readonly DestinationFilter[]): string | nul
     const of = `The filter ${JSON.stringify(name)}`;
     if (names.has(name)) return `${of} appears twice.`;
     names.add(name);
-    if (condition.trim() !== "") {
-      const parsed = parseFilterCondition(condition);
-      if (parsed.condition === null)
-        return `${of}: ${parsed.error.message} (character ${parsed.error.at + 1})`;
-    }
+    const wrong = stored.some((one) => one.if === condition) ? null : wrongCondition(condition);
+    if (wrong !== null) return `${of}: ${wrong.message} (character ${wrong.at + 1})`;
     if (
       action === "sample" ? !(share !== undefined && share >= 0 && share <= 1) : share !== undefined
     )

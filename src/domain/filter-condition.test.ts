@@ -100,6 +100,7 @@ test.each<[string, boolean]>([
   ["properties.total = '42.5'", false],
   ["properties.total = properties.text", false],
   ["string(properties.total) = properties.text", true],
+  ["string(properties.features) = null and string(properties.enabled) = 'true'", true],
   ["number(properties.text) >= 42.5", true],
   ["number('x') = null", true],
   ["bool('false')", false],

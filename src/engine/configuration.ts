@@ -320,7 +320,7 @@ function createDestinations({
       if (misplaced !== null) return misplaced;
       const destination = destinationOf({ ...before, ...defined(changesOfDestination) }, before);
       const wrong =
-        checkDestination(destination, memory) ??
+        checkDestination(destination, memory, before) ??
         roomForDestination(memory.destinations, destination, before);
       if (wrong !== null) return wrong;
       return memory.change("destinations", idOfDestination, () =>
@@ -443,6 +443,7 @@ function createRetryProfiles({
 function checkDestination(
   destination: NewDestination,
   memory: ConfigurationMemory,
+  before?: Destination,
 ): Problem | null {
   if (destination.name.trim() === "") return invalid("A destination needs a name.");
   for (const id of destination.sourceIds) {
@@ -450,15 +451,12 @@ function checkDestination(
       return invalid(`There is no source ${sourceIds.format(id)} to connect.`);
   }
   if (!memory.isProfile(destination.retryProfile)) {
-    const names = memory
-      .retryProfiles()
-      .map(({ name }) => name)
-      .join(", ");
+    const names = Array.from(memory.retryProfiles(), ({ name }) => name).join(", ");
     return invalid(
       `There is no retry profile ${JSON.stringify(destination.retryProfile)}. Known: ${names}.`,
     );
   }
-  const wrong = wrongFilter(destination.filters);
+  const wrong = wrongFilter(destination.filters, before?.filters);
   if (wrong !== null) return invalid(wrong);
   return destination.kind === "webhooks-actions"
     ? checkMappings(destination.mappings ?? [])

@@ -98,9 +98,11 @@ export function explainMessage(answer: Answer, message: MessageDetailsAnswer, kn
 
 /** Of destinations that other mappings send it to. */
 function explainMappings(answer: Answer, { decisions }: MessageDetailsAnswer): void {
-  for (const { destinationId, routed, mappings = [] } of decisions.slice(0, maxExplained)) {
-    const failed = mappings.filter(({ reason }) => reason === "payload_error");
-    if (!routed || failed.length === 0) continue;
+  const isFailed = ({ reason }: { reason: string }): boolean => reason === "payload_error";
+  for (const { destinationId, mappings = [] } of decisions
+    .filter(({ routed, mappings = [] }) => routed && mappings.some(isFailed))
+    .slice(0, maxExplained)) {
+    const failed = mappings.filter(isFailed);
     answer
       .say(`Some mappings of ${destinationId} cannot send it. Cause: payload_error`)
       .data(failed.map(({ name, detail }) => facts({ mapping: name, detail })))

@@ -97,14 +97,15 @@ function openFile(data: string): { db: Db; health: StoreHealth } {
  */
 function closeFile(db: Db, { lostLog }: StoreHealth): void {
   if (!lostLog) return void db.close();
-  const reader = new Database(db.name, { readonly: true });
+  let reader: Db | null = null;
   try {
+    reader = new Database(db.name, { readonly: true });
     reader.pragma("user_version");
   } catch {
-    // The log is what cannot be read. The connection has its lock all the same.
+    // The log cannot be read, but the connection has its lock; or the data file is not there.
   }
   db.close();
-  reader.close();
+  reader?.close();
 }
 
 /** The error with the sentence that the user sees. */

@@ -7,6 +7,7 @@ import {
   withKnown,
   withoutCredentials,
 } from "../../domain/credentials.ts";
+import { wrongCondition } from "../../domain/destination-filter.ts";
 import { invalid, isProblem, type Problem } from "../../domain/problem.ts";
 import type { SourcePlan } from "../../domain/configuration.ts";
 import type { Pipeline, SourceDraft } from "../../engine/pipeline.ts";
@@ -75,7 +76,11 @@ async function rehearseImport({
       // Names may be there twice: a document means the first.
       document: {
         ...present,
-        destinations: firstOfEachName(present.destinations),
+        // A condition from before it was checked is no fault of the document.
+        destinations: firstOfEachName(present.destinations).map(({ filters = [], ...one }) => ({
+          ...one,
+          filters: filters.filter((filter) => wrongCondition(filter.if ?? "") === null),
+        })),
         clients: firstOfEachName(present.clients),
       },
     });

@@ -156,9 +156,9 @@ function OlderPage({
   cursor: string;
   onRead: (cursor: string, page: Page) => void;
 }) {
-  const { answer } = useLive("deletions.list", { limit: pageSize, cursor });
+  const { answer, error } = useLive("deletions.list", { limit: pageSize, cursor });
   useEffect(() => {
     if (answer !== undefined) onRead(cursor, answer);
   }, [cursor, answer, onRead]);
-  return null;
+  return <ProblemText error={error} />;
 }

@@ -230,7 +230,7 @@ function webhookOf(options: WebhookOptions): FlowWebhook {
     figure,
   } = options;
   const url = own === "" ? mapping : own;
-  const { host, rest } = addressOf(url);
+  const { host, rest } = own === "" ? { host: mapping, rest: "" } : addressOf(own);
   const { state, words, brief = words } = standing(options);
   return {
     id,
@@ -330,7 +330,7 @@ function worst(states: readonly LineState[]): LineState {
 export const sum = (numbers: readonly number[]): number =>
   Math.round(numbers.reduce((total, each) => total + each, 0) * 10) / 10;
 
-/** A name of a mapping is as it is. */
+/** What is no URL is as it is. */
 export function addressOf(url: string): { host: string; rest: string } {
   try {
     const { host, pathname } = new URL(url);

@@ -80,6 +80,8 @@ test("a call without what it needs is refused, and so is a name in neither spell
     "'userId' is not a field of this call, whose names are those of Go. Use 'UserId'.",
   );
   expect(() => client.Track({ userId: "u", event: "a" } as never)).toThrow("Use 'UserId'.");
+  expect(() => client.Track({ user_id: "u" } as never)).toThrow("Use 'UserId'.");
+  expect(() => client.Track({ colour: "red" } as never)).toThrow("names are those of Go.");
   expect(() => client.Track({ UserId: "u", Event: "a", Evnt: "b" } as never)).toThrow(
     "'evnt' is not a field of track",
   );

@@ -357,13 +357,17 @@ export function writeShareBytes({
   messages,
 }: Place & { content: Uint8Array; messages: number }): Written | { wrong: string } {
   const part = `${file}.part-${process.pid}`;
+  const made = [part];
   try {
     writeFileSync(part, content, { mode: 0o600, flag: "wx" });
     // A rename replaces what is there: without force, an empty file that only this can have made.
-    if (!force) closeSync(openSync(file, "wx"));
+    if (!force) {
+      closeSync(openSync(file, "wx"));
+      made.push(file);
+    }
     renameSync(part, file);
   } catch (error) {
-    rmSync(part, { force: true });
+    for (const path of made) rmSync(path, { force: true });
     const { code, message } = error as NodeJS.ErrnoException;
     return {
       wrong:

@@ -117,12 +117,12 @@ describe("a webhook", () => {
   test("of a mapping whose messages give the URL has the mapping's name", () => {
     const mappings = [
       { id: "whk_2", name: "Others" },
-      { id: "whk_1", name: "By shop" },
+      { id: "whk_1", name: "Orders: EU" },
     ];
     const model = modelOf({ failedInARow: 9, lastFailure: bad }, { url: "", mappings });
     const [webhook] = troubles(model, "failing");
-    expect(webhook).toMatchObject({ host: "By shop", rest: "", url: "By shop" });
-    expect(webhook?.line.toName).toBe("By shop");
+    expect(webhook).toMatchObject({ host: "Orders: EU", rest: "", url: "Orders: EU" });
+    expect(webhook?.line.toName).toBe("Orders: EU");
     expect(lineOf({}, { mappings })?.toName).toBe("127.0.0.1:4702/flaky");
   });
 

@@ -1,7 +1,9 @@
 /** Receivers that do right what comes alone, and wrong what comes at the same time. */
 
-import { expect, test } from "vitest";
+import { createHmac } from "node:crypto";
+import type { ServerResponse } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
+import { expect, test } from "vitest";
 import {
   accept,
   receiver,
@@ -150,4 +152,59 @@ test("a queue that drops what is too much, and also the next message, is found, 
     detail: expect.stringContaining("of 200 messages, 20 at a time, that took no effect"),
   });
   expect(await stateOf(load?.scenario)).toBe("failed");
+});
+
+const secret = "s3cret";
+const isSigned = (message: Message, { req }: ServerResponse): boolean =>
+  req.headers["x-signature"] ===
+  createHmac("sha1", secret).update(JSON.stringify(message)).digest("hex");
+
+test.for([
+  ["a message without a signature", "signature-missing"],
+  ["a message with a signature that does not match its bytes", "signature-truncated"],
+  ["a copy of an earlier message", "duplicate"],
+] as const)(
+  "a receiver that ends at %s is told so, with others in progress",
+  async ([what, check]) => {
+    const seen = new Set<string>();
+    const identified = Promise.withResolvers<void>();
+    const { url, close } = await receiver({
+      async onMessage(message, response, done) {
+        const isCopy = seen.has(keyOf(message));
+        seen.add(keyOf(message));
+        // One is in progress when it ends.
+        if (message.type === "identify") identified.resolve();
+        else if (isCopy || !isSigned(message, response)) await identified.promise.then(close);
+        else accept(message, response, done);
+      },
+    });
+    expect(await verdicts(url, { secret, only: ["types", check] })).toMatchObject({
+      [check]: {
+        verdict: "fail",
+        detail: expect.stringContaining(`without an answer at ${what},`),
+      },
+    });
+  },
+);
+
+test("a request that was cut while the receiver lived on is not why it ended", async () => {
+  const next = Promise.withResolvers<void>();
+  let isRefused = false;
+  const { url, close } = await receiver({
+    async onMessage(message, response, done) {
+      if (!isSigned(message, response)) {
+        isRefused = true;
+        response.destroy();
+      } else if (message.type === "track" && isRefused) next.resolve();
+      else if (message.type === "alias") close();
+      else {
+        if (message.type !== "track") await next.promise;
+        accept(message, response, done);
+      }
+    },
+  });
+  expect(await verdicts(url, { secret, only: ["types", "keep-alive"] })).toMatchObject({
+    types: { verdict: "fail", detail: expect.stringContaining('of the type "alias"') },
+    "keep-alive": { verdict: "skipped", detail: expect.stringContaining("because of types.") },
+  });
 });

@@ -244,6 +244,8 @@ function typeOf({ spec }: Recorded): Json {
   return isObject(message) ? (message["type"] ?? null) : null;
 }
 
+const ofType = (one: Recorded): string => `a message of the type ${JSON.stringify(typeOf(one))}`;
+
 class Run {
   readonly #receiver: Receiver;
   readonly #options: CheckOptions;
@@ -413,12 +415,18 @@ class Run {
   async #ofEnded({ phase, id }: Check, probe: Probe): Promise<Outcome | null> {
     if (phase !== "together" || !probe.sent.some(({ error }) => error?.code === "ECONNREFUSED"))
       return null;
-    const unanswered = this.#receiver.sent.filter(
-      ({ status, outcome, error }) =>
-        status === null && outcome === "connection_error" && error?.code !== "ECONNREFUSED",
+    const { sent } = this.#receiver;
+    const answered = sent.filter(({ status }) => status !== null);
+    const lastAnswered = Math.max(...answered.map(({ startedAt }) => startedAt));
+    const unanswered = sent.filter(
+      ({ status, outcome, error, startedAt, durationMs }) =>
+        status === null &&
+        outcome === "connection_error" &&
+        error?.code !== "ECONNREFUSED" &&
+        // It lived on after the others.
+        Math.ceil(startedAt + durationMs) >= lastAnswered,
     );
-    // Messages of the usual type were accepted before.
-    const unusual = unanswered.filter((one) => typeOf(one) !== this.#receiver.model.type);
+    const unusual = unanswered.filter((one) => this.#whatIsUnusual(one) !== null);
     const suspects = unusual.length === 0 ? unanswered : unusual;
     if (this.#reason === null) {
       const again = await new Probe("answers", this.#receiver).deliver("{}");
@@ -430,8 +438,19 @@ class Run {
     if (own === undefined) return skipped(this.#reason);
     return fail(
       `${briefOf(own)}, and ended`,
-      `The receiver broke off at a message of the type ${JSON.stringify(typeOf(own))} without an answer, and has not listened since then. It probably ended: catch the errors of each message, also in workers.${suspects.length === 1 ? "" : " Others were in progress at the same time, and one of them may be why."}`,
+      `The receiver broke off without an answer at ${this.#whatIsUnusual(own) ?? ofType(own)}, and has not listened since then. It probably ended: catch the errors of each message, also in workers.${suspects.length === 1 ? "" : " Others were in progress at the same time, and one of them may be why."}`,
     );
+  }
+
+  /** Null for a message like those that it accepted before. */
+  #whatIsUnusual(one: Recorded): string | null {
+    const { sent, model } = this.#receiver;
+    const { signature = "valid", body } = one.spec;
+    if (signature === "missing" || signature === "empty") return "a message without a signature";
+    if (signature !== "valid") return "a message with a signature that does not match its bytes";
+    if (typeOf(one) !== model.type) return ofType(one);
+    const isCopy = sent.find(({ spec }) => spec.body === body) !== one;
+    return isCopy ? "a copy of an earlier message" : null;
   }
 
   /** What is remembered by a member of the user's message has been done by the first of a run. */

@@ -208,3 +208,25 @@ test("a request that was cut while the receiver lived on is not why it ended", a
     "keep-alive": { verdict: "skipped", detail: expect.stringContaining("because of types.") },
   });
 });
+
+test("a receiver with a limit of requests in progress confuses nothing, and only warns", async () => {
+  let atWork = 0;
+  const once = doOnce();
+  const { url } = await receiver({
+    async onMessage(message, response, done) {
+      atWork += 1;
+      const isTooMuch = atWork > 6;
+      await wait(20);
+      atWork -= 1;
+      if (isTooMuch) response.writeHead(429).end();
+      else once(message, response, done);
+    },
+  });
+  expect(await verdicts(url, { only: ["types", "in-time-under-load"] })).toMatchObject({
+    types: { verdict: "pass" },
+    "in-time-under-load": {
+      verdict: "warn",
+      detail: expect.stringContaining("Answer 503 to what is too much."),
+    },
+  });
+});

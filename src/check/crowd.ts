@@ -3,7 +3,7 @@
  * checks, so it gets all of them one after the other, and `in-time-under-load` says why.
  */
 
-import { askedToWaitMs, isAccepted, isCrash } from "../receiver/request.ts";
+import { askedToWaitMs, isAccepted, isCrash, isRetried } from "../receiver/request.ts";
 import { briefOf, did, fail, times, type Outcome } from "./outcome.ts";
 import { EffectsLost, type Probe, type Recorded } from "./probe.ts";
 
@@ -82,7 +82,7 @@ async function isLost(probe: Probe): Promise<boolean> {
 const shared =
   "It probably shares something between requests that each needs for itself: a variable with the message, an object that computes the signature, a database connection, or a file that each writes as a whole.";
 
-/** Null when none is lost for good: what is answered 5xx is sent again. */
+/** Null when none is lost for good: what is answered 5xx, 408 or 429 is sent again. */
 export async function checkCrowd(probe: Probe): Promise<Outcome | null> {
   if (probe.receiver.crowds === "have broken it") {
     const [sent] = await probe.sendTogether([
@@ -107,7 +107,8 @@ export async function checkCrowd(probe: Probe): Promise<Outcome | null> {
         `After several different messages at the same time, the effects no longer show an earlier one. After as many one after the other they did. ${shared}`,
       );
     const { sent, missing, repeated } = lost;
-    const refused = lost.refused.filter((one) => !isCrash(one));
+    // What is retried may be a limit of requests at the same time.
+    const refused = lost.refused.filter((one) => !isRetried(one));
     const [worst] = refused;
     const crowd = `${sent.length} different messages at the same time`;
     if (worst !== undefined)

@@ -159,7 +159,9 @@ async function droppedOf(probe: Probe, sent: readonly Recorded[]): Promise<numbe
 }
 
 async function checkLoad(probe: Probe): Promise<Outcome> {
-  const confused = probe.receiver.crowds === "do no harm" ? null : await checkCrowd(probe);
+  const { crowds } = probe.receiver;
+  const isHarmed = crowds === "confuse it" || crowds === "have broken it";
+  const confused = isHarmed ? await checkCrowd(probe) : null;
   if (confused !== null) return confused;
   const sent: Recorded[] = [];
   let left = load.requests;

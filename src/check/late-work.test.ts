@@ -436,3 +436,20 @@ test("a second message of a user that fails is no copy of the first", async () =
     },
   });
 });
+
+test("a receiver that is too slow for four messages at once is checked, one after the other", async () => {
+  let last: Promise<unknown> = Promise.resolve();
+  const { url } = await receiver({
+    async onMessage(message, response, done) {
+      last = last.then(() => wait(290));
+      await last;
+      accept(message, response, done);
+    },
+  });
+  const only = ["types", "unicode", "unknown-type"];
+  expect(await verdicts(url, { timeoutMs: 600, only })).toMatchObject({
+    types: { verdict: "pass" },
+    unicode: { verdict: "pass" },
+    "unknown-type": { verdict: "pass" },
+  });
+});

@@ -40,10 +40,10 @@ export type Receiver = {
   /** How long after its answer its effects show at the latest; known after the first check. */
   effectMs: number;
   /**
-   * What different messages at the same time do to it. If they confuse it, each comes alone; if they
-   * have broken it, none is accepted any more.
+   * What different messages at the same time do to it. If they confuse it, or it does not answer all
+   * of four in time, each comes alone; if they have broken it, none is accepted any more.
    */
-  crowds: "do no harm" | "confuse it" | "have broken it";
+  crowds: "do no harm" | "are too much" | "confuse it" | "have broken it";
   now(): number;
   /** The next text that no other message has. */
   drawToken(): string;
@@ -143,7 +143,7 @@ export class Probe {
     return this.#record(await performTogether(wire, specs, secret), 0, bodies.length);
   }
 
-  /** So many at a time; one after the other when messages at the same time confuse the receiver. */
+  /** So many at a time; one after the other when messages at the same time harm the receiver. */
   async inLanes<Item>(
     most: number,
     items: readonly Item[],

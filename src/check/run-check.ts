@@ -13,7 +13,7 @@ import { drawUnit } from "../domain/random.ts";
 import { createTrust, parseTarget, type Trust } from "../engine/deliver/dial.ts";
 import { monotonic, wallClockNow } from "../engine/real-time.ts";
 import { askEffects, parseJson, type EffectsSource } from "../receiver/effects.ts";
-import { createWire } from "../receiver/wire.ts";
+import { createWire, pause } from "../receiver/wire.ts";
 import { badRequestChecks } from "./bad-requests.ts";
 import { connectionChecks } from "./connection-checks.ts";
 import { confusesMessages } from "./crowd.ts";
@@ -383,7 +383,12 @@ class Run {
     this.#receiver.usualMs = Math.min(single, ...sent.map(({ durationMs }) => durationMs));
     const slowest = Math.max(...sent.map(({ durationMs }) => durationMs));
     const isMore = this.#chosen.some(({ phase }) => phase !== "first");
-    if (isMore && (await confusesMessages(probe))) this.#receiver.crowds = "confuse it";
+    const { timeoutMs, signal } = this.#receiver;
+    if (sent.some(({ outcome }) => outcome === "timeout")) {
+      this.#receiver.crowds = "are too much";
+      // It may be at work on them, one after the other.
+      await pause(Math.max(0, sent.length * single - timeoutMs), signal);
+    } else if (isMore && (await confusesMessages(probe))) this.#receiver.crowds = "confuse it";
     if (!wasBroken) await this.#noticeEnd("several different messages at the same time");
     if (this.#reason !== null) this.#receiver.crowds = "have broken it";
     if (this.#receiver.crowds !== "do no harm") return 1;

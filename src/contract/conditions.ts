@@ -1,4 +1,4 @@
-/** The condition language of triggers and filters, for those who write a condition. */
+/** The condition languages of triggers and of filters, for those who write a condition. */
 
 import { z } from "zod";
 import { defineCall } from "./call.ts";

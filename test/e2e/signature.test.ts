@@ -107,7 +107,7 @@ describe("a signature", () => {
     await signature.by("body").click();
     await signature.body.fill(JSON.stringify(JSON.parse(body), null, 1));
     await signature.causes.filter({ hasText: "spaces" }).waitFor();
-    expect(await signature.firstDifference.count()).toBe(0);
+    await expect.poll(() => signature.firstDifference.count()).toBe(0);
     await expect.poll(() => page.locator("body").innerText()).not.toContain("ada@example.test");
   });
 

@@ -11,6 +11,7 @@ import {
   createObservers,
   createPeople,
   createPorts,
+  onLastingPorts,
   type Addresses,
   type Core,
   type Ports,
@@ -231,15 +232,11 @@ function createRuns({ changes, report }: Core, options: AppOptions, call: Api["c
   });
   const stories = createStories<Ports, Api>({
     ready: scenarios.text,
-    async start({ startAt, ports = anyPorts }) {
-      const app = await startInMemory({
-        startAt,
-        steady: true,
-        report,
-        version,
-        ports,
-        ...(pages === undefined ? {} : { pages }),
-      });
+    async start({ startAt, ports }) {
+      const shown = pages === undefined ? {} : { pages };
+      const startOn = (on: Ports): Promise<App & Addresses> =>
+        startInMemory({ startAt, steady: true, report, version, ports: on, ...shown });
+      const app = await (ports === undefined ? onLastingPorts(startOn) : startOn(ports));
       const portOf = (url: string): number => Number(new URL(url).port);
       return {
         ...typedCalls(app.api.call),

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
-import { createCore, createDelivery } from "./assembly.ts";
+import { PortTaken } from "./app-errors.ts";
+import { createCore, createDelivery, onLastingPorts, type Ports } from "./assembly.ts";
 import { isProblem } from "./domain/problem.ts";
 import { request } from "./store/store.fixture.ts";
 
@@ -33,4 +34,25 @@ test("a destination is deleted on a full disk too, and its deliveries are cancel
   scheduler.start();
   await activity.whenQuiet();
   expect([store.countByState().cancelled, reported]).toEqual([1, []]);
+});
+
+test("lasting ports are below 32,768, and others where one of them is taken", async () => {
+  const tried: number[] = [];
+  const startAfter =
+    (failures: number, failure: Error) =>
+    async (ports: Ports): Promise<string> => {
+      const numbers = [ports.ingest, ports.endpoints, ports.endpointsTls];
+      expect(new Set(numbers).size).toBe(3);
+      tried.push(...numbers);
+      if (tried.length <= failures * numbers.length) throw failure;
+      return "started";
+    };
+  const taken = new PortTaken({ port: 20_000, role: "ingest" });
+  expect(await onLastingPorts(startAfter(3, taken))).toBe("started");
+  expect(tried).toHaveLength(12);
+  expect(Math.min(...tried)).toBeGreaterThan(1024);
+  expect(Math.max(...tried)).toBeLessThan(32_768);
+  await expect(onLastingPorts(startAfter(Infinity, taken))).rejects.toBe(taken);
+  const other = new Error("the disk is full");
+  await expect(onLastingPorts(startAfter(Infinity, other))).rejects.toBe(other);
 });

@@ -3,7 +3,7 @@
  * this.
  */
 
-import { randomUUID } from "node:crypto";
+import { randomInt, randomUUID } from "node:crypto";
 import { createConfiguration } from "./engine/configuration.ts";
 import { createChangeFeed } from "./engine/changes.ts";
 import { Activity, Holds, type Origin } from "./engine/clock/activity.ts";
@@ -290,6 +290,23 @@ export type Ports = {
   endpoints: number;
   endpointsTls: number;
 };
+
+/**
+ * On free ports that stay free when they are closed: those below 32,768, of which a system picks
+ * none by itself.
+ */
+export async function onLastingPorts<Started>(
+  start: (ports: Ports) => Promise<Started>,
+): Promise<Started> {
+  for (let tries = 1; ; tries += 1) {
+    const ingest = randomInt(20_000, 32_000);
+    try {
+      return await start({ ingest, endpoints: ingest + 1, endpointsTls: ingest + 2 });
+    } catch (error) {
+      if (!(error instanceof PortTaken) || tries === 20) throw error;
+    }
+  }
+}
 
 /**
  * What listens: the ingest port, the test endpoints on their two ports; and the clients of the

@@ -57,6 +57,10 @@ test("what may be left out is not required", () => {
   expect(document.paths["/api/messages/{id}"]?.["get"]?.parameters).toMatchObject([
     { name: "id", in: "path", required: true },
   ]);
+  const report = document.paths[calls["checks.report"].path]?.["get"];
+  expect(report?.parameters).toContainEqual(
+    expect.objectContaining({ name: "as", in: "query", required: true }),
+  );
   expect(document.paths["/api/settle"]?.["post"]?.requestBody?.required).toBe(false);
   expect(document.paths["/api/sources"]?.["post"]?.requestBody?.required).toBe(true);
 });

@@ -1,7 +1,7 @@
 /** Checks of requests that no sender of webhooks makes: a receiver refuses them, and goes on. */
 
 import { isAccepted, isCrash } from "../receiver/request.ts";
-import { briefOf, did, fail, pass, warn, type Check } from "./outcome.ts";
+import { briefOf, did, endMissing, fail, pass, warn, type Check } from "./outcome.ts";
 import type { Probe, Recorded } from "./probe.ts";
 
 type BadRequest = {
@@ -56,7 +56,7 @@ export const badRequestChecks: Check[] = badRequests.map(({ id, title, what, sen
     if (isCrash(sent))
       return fail(
         briefOf(sent),
-        `The receiver ${did(sent)} to ${what}. ${(sent.status ?? 500) < 500 ? "The end of its answer is missing: give every answer a Content-Length, also one without a body." : "A server error says that the sender should try again, for four hours. Answer 400."}`,
+        `The receiver ${did(sent)} to ${what}. ${(sent.status ?? 500) < 500 ? endMissing : "A server error says that the sender should try again, for four hours. Answer 400."}`,
       );
     return isAccepted(sent)
       ? warn(briefOf(sent), `The receiver ${did(sent)} to ${what}. ${accepted}`)

@@ -14,9 +14,9 @@ import {
   deadlineMs,
   tooSlow,
 } from "./outcome.ts";
-import { askedToWaitMs, isAccepted, isCrash, waitMsOf } from "../receiver/request.ts";
+import { askedToWaitMs, isAccepted, isCrash, isUnverified, waitMsOf } from "../receiver/request.ts";
 import type { RequestSpec } from "../receiver/request-spec.ts";
-import { checkCrowd } from "./crowd.ts";
+import { checkCrowd, shared } from "./crowd.ts";
 import { EffectsLost, type Probe, type Recorded } from "./probe.ts";
 
 /**
@@ -96,6 +96,30 @@ async function failsEachRound(
   }
 }
 
+/**
+ * Whether it answers so to one of several messages, one after the other, on connections where the
+ * check found no fault. No answer at all may be chance there.
+ */
+async function failsAnyway(
+  probe: Probe,
+  failed: Recorded,
+  connection: "kept" | "close",
+): Promise<boolean> {
+  if (failed.status === null || failed.error !== null || isLimited(failed)) return false;
+  for (let left = 3 * howMany(probe); left > 0; left -= 1) {
+    const one = await probe.send(probe.message(probe.token()), { connection });
+    if (one.status === failed.status && one.error === null) return true;
+  }
+  return false;
+}
+
+function failedAnyway(brief: string, what: string): Outcome {
+  return fail(
+    brief,
+    `${what} It answers so to some messages on other connections too, one after the other, so the connections are not why. Look for the cause in the log of the receiver.`,
+  );
+}
+
 async function mustAllBeAccepted(
   probe: Probe,
   connection: "kept" | "close",
@@ -110,8 +134,10 @@ async function mustAllBeAccepted(
   const nth = sent.indexOf(failed) + 1;
   const brief = `${briefOf(failed)}, request ${nth}`;
   const what = `The receiver ${did(failed)} to request ${nth} of ${howMany(probe)} ${where}.`;
+  const other = connection === "kept" ? "close" : "kept";
+  if (await failsAnyway(probe, failed, other)) return failedAnyway(brief, what);
   if (!isLimited(failed)) return fail(brief, `${what} All of them were valid.`);
-  const others = await inSequence(probe, connection === "kept" ? "close" : "kept", 0);
+  const others = await inSequence(probe, other, 0);
   return limited(brief, what, others.some(isLimited) ? "messages" : "unknown");
 }
 
@@ -192,6 +218,14 @@ async function checkLoad(probe: Probe): Promise<Outcome> {
       "answer-first",
     );
   const refused = refusedOf(sent);
+  const unsteady = await unsteadyOf(probe, refused);
+  const [first] = unsteady;
+  if (first !== undefined)
+    return fail(
+      `${briefOf(first)}, with others`,
+      `The receiver ${did(first)} to ${unsteady.length} of the messages of this run that came beside others, and accepted them when they came again. Their signatures were right. ${shared} Not every sender sends a message again after a 4xx, so such messages are lost.`,
+      "verify-signature",
+    );
   const worst = refused.find((one) => !isCrash(one)) ?? refused[0];
   if (worst !== undefined)
     return warn(
@@ -202,6 +236,15 @@ async function checkLoad(probe: Probe): Promise<Outcome> {
     `${slowest} ms`,
     `The slowest of ${sent.length} answers, ${load.atOnce} at a time, took ${slowest} ms.`,
   );
+}
+
+/** Of the whole run: right signatures that it refused, and accepted when they came again. */
+async function unsteadyOf(probe: Probe, refused: readonly Recorded[]): Promise<Recorded[]> {
+  // A few show it.
+  for (const { spec } of refused.filter(isUnverified).slice(0, 5)) await probe.deliver(spec.body);
+  const { sent } = probe.receiver;
+  const accepted = new Set(sent.filter(isAccepted).map(({ spec }) => spec.body));
+  return sent.filter((one) => isUnverified(one) && accepted.has(one.spec.body));
 }
 
 const newMessages = (probe: Probe, count: number): string[] =>
@@ -222,10 +265,11 @@ async function checkManyConnections(probe: Probe): Promise<Outcome> {
   }
   const [first] = refused;
   if (first === undefined) return pass(`${connectionsAtOnce} of ${connectionsAtOnce}`);
-  const what = `With ${connectionsAtOnce} connections at once, ${refused.length} requests failed: the receiver ${did(first)}.`;
+  const what = `With ${connectionsAtOnce} connections at once, ${refused.length} of ${connectionsAtOnce} requests failed: the receiver ${did(first)}.`;
   const brief = `${refused.length} of ${connectionsAtOnce} failed`;
   const limit = refused.every(isLimited) ? await limitOf(probe, refused) : "connections";
   if (limit !== "connections") return limited(brief, what, limit);
+  if (await failsAnyway(probe, first, "close")) return failedAnyway(brief, what);
   return fail(
     brief,
     `${what} A sender keeps up to 64 connections to a webhook, and there may be several senders.`,

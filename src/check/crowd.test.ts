@@ -34,7 +34,7 @@ function mixUp(): Answer {
   let current: Message;
   return async (message, response, done) => {
     current = message;
-    await wait(5);
+    await wait(50);
     once(current, response, done);
   };
 }
@@ -54,7 +54,9 @@ test("a receiver that mixes up messages at the same time fails for that and for 
     {
       id: "in-time-under-load",
       verdict: "fail",
-      detail: expect.stringMatching(/^Of 10 different messages at the same time, 9 took no effect/),
+      detail: expect.stringMatching(
+        /^Of 10 different messages at the same time, [1-9] took no effect/,
+      ),
     },
   ]);
   expect(await stateOf(failed[0]?.scenario)).toBe("failed");
@@ -69,7 +71,7 @@ test("a receiver that refuses messages because others come at the same time is t
     async onMessage(message, response, done) {
       atWork += 1;
       const isShared = atWork > 1;
-      await wait(5);
+      await wait(50);
       atWork -= 1;
       if (isShared) response.writeHead(401).end();
       else once(message, response, done);
@@ -80,7 +82,7 @@ test("a receiver that refuses messages because others come at the same time is t
     duplicate: { verdict: "pass" },
     "in-time-under-load": {
       verdict: "fail",
-      detail: expect.stringContaining("answered 401 to 9 of 10 different messages"),
+      detail: expect.stringMatching(/answered 401 to [1-9] of 10 different messages/),
     },
   });
 });
@@ -93,7 +95,7 @@ test("a receiver whose requests write over what others have written is told so",
       atWork += 1;
       // While another writes, the file is empty.
       const read = atWork > 1 ? [] : file;
-      await wait(5);
+      await wait(50);
       file = [...read, message];
       atWork -= 1;
       response.writeHead(204).end();
@@ -112,7 +114,7 @@ test("a receiver that messages at the same time have broken for good is told so"
     async onMessage(message, response, done) {
       atWork += 1;
       isBroken ||= atWork > 4;
-      await wait(5);
+      await wait(50);
       atWork -= 1;
       if (isBroken) response.writeHead(500).end();
       else accept(message, response, done);

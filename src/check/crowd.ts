@@ -79,7 +79,8 @@ async function isLost(probe: Probe): Promise<boolean> {
   }
 }
 
-const shared =
+/** Why a message may be refused or lost only beside others. */
+export const shared =
   "It probably shares something between requests that each needs for itself: a variable with the message, an object that computes the signature, a database connection, or a file that each writes as a whole.";
 
 /** Null when none is lost for good: what is answered 5xx, 408 or 429 is sent again. */

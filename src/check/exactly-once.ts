@@ -60,7 +60,7 @@ async function checkDuplicate(probe: Probe): Promise<Outcome> {
 
 /**
  * Null when a message that has only its id and token in place of those of the first takes effect
- * too. Effects may show the user of a message, its token, or both.
+ * too, or nothing does any more. Effects may show the user of a message, its token, or both.
  */
 async function checkSameUser(probe: Probe, body: string, user: string): Promise<Outcome | null> {
   const { timestamp = null } = JSON.parse(body) as JsonObject;
@@ -73,8 +73,8 @@ async function checkSameUser(probe: Probe, body: string, user: string): Promise<
   if (isShown(await probe.effects([user, next], isShown))) return null;
   // Effects that show users only may have one line for each.
   const other = probe.token();
-  await probe.deliver(ofUser(probe.token(), other));
-  if (!(await probe.isDone(other))) return null;
+  const sentOfOther = await probe.deliver(ofUser(probe.token(), other));
+  if (!(await probe.isDone(other))) return checkSameTime(probe, sentOfOther, other);
   probe.found.delete(user);
   probe.found.set(next, { wanted: 1, found: [] });
   const what = `The receiver ${did(sent)} to a second message of a user, with the same time and event and another messageId`;
@@ -86,6 +86,19 @@ async function checkSameUser(probe: Probe, body: string, user: string): Promise<
   return fail(
     "a second message of a user has no effect",
     `${what}, and it took no effect. It treats the message as a copy of the first. Recognise copies by the messageId alone.`,
+    "idempotency",
+  );
+}
+
+/** Null when a message of another time has no effect either. */
+async function checkSameTime(probe: Probe, sent: Recorded, token: string): Promise<Outcome | null> {
+  const later = probe.token();
+  if (!isAccepted(sent) || !isAccepted(await probe.deliver(probe.message(later)))) return null;
+  if (!(await probe.isDone(later))) return null;
+  probe.found.set(token, { wanted: 1, found: [] });
+  return fail(
+    "a second message with the same time has no effect",
+    `The receiver ${did(sent)} to messages with the same timestamp as one before them, and another messageId, and they took no effect. One with a later timestamp did. It recognises copies by the timestamp, which two messages can share. Recognise them by the messageId alone.`,
     "idempotency",
   );
 }

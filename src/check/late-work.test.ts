@@ -437,6 +437,22 @@ test("a second message of a user that fails is no copy of the first", async () =
   });
 });
 
+test("a receiver that ignores everything after a copy is not told that it confuses messages of a user", async () => {
+  const seen = new Set<string | undefined>();
+  let hadCopy = false;
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      hadCopy ||= seen.has(message.messageId);
+      seen.add(message.messageId);
+      if (hadCopy) response.writeHead(204).end();
+      else accept(message, response, done);
+    },
+  });
+  expect(await verdicts(url, { only: ["duplicate"] })).toMatchObject({
+    duplicate: { verdict: "pass" },
+  });
+});
+
 test("a receiver that is too slow for four messages at once is checked, one after the other", async () => {
   let last: Promise<unknown> = Promise.resolve();
   const { url } = await receiver({

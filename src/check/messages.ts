@@ -5,6 +5,7 @@ import type { MessageModel } from "./message-model.ts";
 import {
   briefOf,
   did,
+  endMissing,
   fail,
   mustAccept,
   mustSurvive,
@@ -16,8 +17,9 @@ import {
   deadlineMs,
   tooSlow,
 } from "./outcome.ts";
-import { isAccepted, isCrash } from "../receiver/request.ts";
+import { isAccepted, isCrash, isUnverified } from "../receiver/request.ts";
 import { answerOf, type Probe, type Recorded } from "./probe.ts";
+import { sign, signatureKey } from "../domain/signature.ts";
 import { checkTypes } from "./types-check.ts";
 
 export const answerChecks: Check[] = [
@@ -27,9 +29,16 @@ export const answerChecks: Check[] = [
     group: "Answers",
     phase: "first",
     async run(probe) {
-      const sent = await probe.deliverNew((token) => probe.message(token));
+      const sent = await probe.deliverNew((token) => messageWithDigest(probe, token, "zero"));
       const isRefused = sent.status !== null && sent.status >= 400 && sent.status < 500;
-      const how = isRefused && sent.spec.signature === "valid" ? await whichWriting(probe) : null;
+      const isOfSignature = isRefused && sent.spec.signature === "valid";
+      if (isOfSignature && (await refusesZero(probe)))
+        return fail(
+          briefOf(sent),
+          `The receiver ${did(sent)} to a valid message whose signature has a byte below 16, such as 0a, and accepts one whose signature has none. It probably writes such a byte with one digit: write every byte of the digest with two.`,
+          "verify-signature",
+        );
+      const how = isOfSignature ? await whichWriting(probe) : null;
       if (how !== null)
         return fail(
           briefOf(sent),
@@ -70,6 +79,30 @@ export const answerChecks: Check[] = [
   },
 ];
 
+/**
+ * A valid message whose signature has a byte that begins with the digit 0, or none. Without a
+ * secret there is no signature to choose.
+ */
+function messageWithDigest(probe: Probe, token: string, digest: "zero" | "no zero"): string {
+  const { secret } = probe.receiver;
+  if (secret === null) return probe.message(token);
+  const key = signatureKey(secret);
+  for (;;) {
+    // Each has a time of its own, and so another signature.
+    const body = probe.message(token);
+    const hasZero = /^(?:..)*0/.test(sign(key, Buffer.from(body)));
+    if (hasZero === (digest === "zero")) return body;
+  }
+}
+
+/** Whether it refuses a valid message for a byte of its signature that begins with 0. */
+async function refusesZero(probe: Probe): Promise<boolean> {
+  const isTaken = async (digest: "zero" | "no zero"): Promise<boolean> =>
+    isAccepted(await probe.deliver(messageWithDigest(probe, probe.token(), digest)));
+  // One alone may be chance.
+  return (await isTaken("no zero")) && !(await isTaken("zero")) && isTaken("no zero");
+}
+
 /** How JSON libraries write what they have parsed, where it is not how Hookyard writes it. */
 const writings: { how: string; write(text: string): string }[] = [
   {
@@ -97,8 +130,10 @@ async function whichWriting(probe: Probe): Promise<string | null> {
 function whyRefused(sent: Recorded, { name, isOfUser }: MessageModel): string {
   const { status, responseHead, spec } = sent;
   const location = /^location: *(.*?)\r?$/im.exec(responseHead)?.[1];
-  if (status === null || sent.error !== null)
-    return sent.error?.message ?? "The receiver did not answer.";
+  if (status === null || sent.error !== null) {
+    const why = sent.error?.message ?? "The receiver did not answer.";
+    return status !== null && sent.outcome === "timeout" ? `${why} ${endMissing}` : why;
+  }
   if (status >= 300 && status < 400) {
     const where = location === undefined ? "" : ` to ${location}`;
     const login = /login|signin|auth|sso/i.test(location ?? "")
@@ -319,9 +354,12 @@ export const messageChecks: Check[] = [
   })),
 ];
 
-async function checkContent(probe: Probe, { what, body, unusual }: Content): Promise<Outcome> {
+async function checkContent(probe: Probe, content: Content): Promise<Outcome> {
+  const { what, body, unusual } = content;
   const { isOfUser } = probe.receiver.model;
-  const sent = await probe.deliverNew((token) => body(probe, token));
+  // What it leaves unread must not spoil the connections of other checks.
+  const connection = content.id === "big" ? ({ connection: "kept" } as const) : {};
+  const sent = await probe.deliverNew((token) => body(probe, token), connection);
   if (isOfUser && !isAccepted(sent) && !isCrash(sent) && (await refusesMore(probe)))
     return skipped(
       `The receiver ${did(sent)}: it refuses every message with a property that it does not know, and this check adds one. See the check unknown-members.`,
@@ -332,20 +370,34 @@ async function checkContent(probe: Probe, { what, body, unusual }: Content): Pro
       `${briefOf(sent)}, no effect`,
       `The receiver ${did(sent)} to ${what}, and it took no effect. The sender will not send it again, so it is lost. Answer 5xx when the work fails.`,
     );
+  if (content.id === "big" && !isAccepted(sent) && (await spoilsConnection(probe)))
+    return fail(
+      briefOf(sent),
+      `The receiver ${did(sent)} to ${what}, and refused the next valid message on the same connection. It probably refuses before it has read the body, and takes the body for the next request: read all of it first, or close the connection. ${everywhere}`,
+    );
   // A receiver that expects a message of its own expects its event too.
-  if (unusual === undefined || isOfUser || !isAccepted(sent)) return mustAcceptAll(sent, what);
-  return mustAcceptAll(await probe.deliverNew((token) => unusual(probe, token)), what);
+  if (unusual === undefined || isOfUser || !isAccepted(sent)) return mustAcceptAll(sent, content);
+  return mustAcceptAll(await probe.deliverNew((token) => unusual(probe, token)), content);
+}
+
+/** Whether it refuses a valid message on the kept connection, and accepts one on a new one. */
+async function spoilsConnection(probe: Probe): Promise<boolean> {
+  const next = await probe.send(probe.message(probe.token()), { connection: "kept" });
+  if (next.status === null || isAccepted(next)) return false;
+  return isAccepted(await probe.deliver(probe.message(probe.token()), { connection: "close" }));
 }
 
 /** It has accepted others, so what it says of the signature is about this body. */
-function mustAcceptAll(sent: Recorded, what: string): Outcome {
-  const { status, spec } = sent;
-  const isOfSignature = (status === 401 || status === 403) && spec.signature === "valid";
-  return isOfSignature
+function mustAcceptAll(sent: Recorded, { id, what }: Content): Outcome {
+  const how =
+    id === "big"
+      ? "only the beginning of a long body, or one that was parsed and written again"
+      : "decoded in another character set, or parsed and written again";
+  return isUnverified(sent)
     ? mustAccept(
         sent,
         what,
-        `Its signature is right. The receiver probably verifies other bytes than those that came: decoded in another character set, or parsed and written again. ${everywhere}`,
+        `Its signature is right. The receiver probably verifies other bytes than those that came: ${how}. ${everywhere}`,
         "verify-signature",
       )
     : mustAccept(sent, what, everywhere);

@@ -96,8 +96,17 @@ export function skipped(reason: string): Outcome {
   return { verdict: "skipped", brief: "skipped", detail: reason };
 }
 
-export function tooSlow({ durationMs, outcome }: Recorded, when: string): Outcome {
+/** Why an answer whose head has come may never end. */
+export const endMissing =
+  "The end of its answer is missing: give every answer a Content-Length, also one without a body.";
+
+export function tooSlow({ durationMs, outcome, status }: Recorded, when: string): Outcome {
   const seconds = `${(durationMs / 1000).toFixed(1)} s`;
+  if (outcome === "timeout" && status !== null)
+    return fail(
+      `no end of the answer in ${seconds}`,
+      `The receiver answered ${status}, and had not sent the whole answer after ${seconds}${when}. A sender waits 5 s, then it counts the attempt as failed and sends the message again. ${endMissing}`,
+    );
   const took =
     outcome === "timeout" ? `did not answer within ${seconds}` : `took ${seconds} to answer`;
   return fail(

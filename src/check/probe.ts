@@ -9,6 +9,7 @@ import { countEffects, stableEffects, type Effects } from "../receiver/effects.t
 import {
   isAccepted,
   isRetried,
+  isUnverified,
   performRequest,
   performTogether,
   waitMsOf,
@@ -184,10 +185,13 @@ export class Probe {
     return recorded;
   }
 
-  /** Sends it again while it fails in a way that the pipeline retries. Returns the last. */
+  /**
+   * Sends it again while it fails in a way that the pipeline retries, or its right signature is
+   * refused: `in-time-under-load` reports those that are accepted then. Returns the last.
+   */
   async deliver(body: string, spec: Omit<Partial<RequestSpec>, "body"> = {}): Promise<Recorded> {
     let last = await this.send(body, { ...spec, tries });
-    for (let nth = 1; nth < tries && isRetried(last); nth += 1) {
+    for (let nth = 1; nth < tries && (isRetried(last) || isUnverified(last)); nth += 1) {
       await pause(Math.max(betweenTriesMs * nth, waitMsOf(last)));
       last = await this.send(body, { ...spec, tries }, nth);
     }

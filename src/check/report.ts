@@ -43,7 +43,7 @@ export function proofText(
   { requests, effects, advice }: CheckResult,
   paint: Paint = plainPaint,
 ): string {
-  const lines = requests.slice(0, 3).flatMap((request) => requestLines(request, paint));
+  const lines = provingOf({ requests, effects }).flatMap((request) => requestLines(request, paint));
   for (const { token, wanted, found } of effects
     .filter((one) => one.found.length !== one.wanted)
     .slice(0, 2))
@@ -56,6 +56,28 @@ export function proofText(
   return lines.map((line) => `              ${line}`).join("\n");
 }
 
+/** So many requests of a finding fit below it. */
+const maxProving = 3;
+
+/** The requests of the message with a wrong effect, the last that failed, or the first. */
+function provingOf({
+  requests,
+  effects,
+}: Pick<CheckResult, "requests" | "effects">): CheckRequest[] {
+  const wrong = effects.find((one) => one.found.length !== one.wanted);
+  const ofWrong = requests.filter(({ body }) => wrong !== undefined && body.includes(wrong.token));
+  if (ofWrong.length > 0) return ofWrong.slice(0, maxProving);
+  const failed = requests.filter(isProof);
+  return failed.length > 0 ? failed.slice(-maxProving) : requests.slice(0, maxProving);
+}
+
+/** A forged request proves something when it was accepted, any other when it was not. */
+function isProof({ sentAs, status, error }: CheckRequest): boolean {
+  const isForged = sentAs?.startsWith("signature ") === true && !sentAs.includes("restringified");
+  const saidYes = status !== null && status >= 200 && status < 300;
+  return isForged ? saidYes : !saidYes || error !== null;
+}
+
 function requestLines(
   { head, body, sentAs, status, answerBody, error, durationMs }: CheckRequest,
   paint: Paint,
@@ -65,10 +87,13 @@ function requestLines(
   const answer =
     error ?? (status === null ? "no answer read" : `${status} in ${Math.round(durationMs)} ms`);
   const text = answerBody === "" ? "" : `  ${cut(shown(answerBody), 100)}`;
+  const answered = `< ${shown(answer)}${text}`;
+  // Without a connection, nothing was sent.
+  if (head === "") return [answered];
   return [
     paint.faint(`> ${shown(requestLine)}${how}`),
     paint.faint(`> ${cut(shown(body), 140)}`),
-    `< ${shown(answer)}${text}`,
+    answered,
   ];
 }
 

@@ -178,6 +178,7 @@ function receiverOf(
   // first.
   const ofThisRun = randomBytes(4).toString("hex");
   let drawn = 0;
+  let latest = 0;
   return {
     wire: createWire({ url, trust, timeoutMs }),
     workIn: (text) => text.split(`tok${ofThisRun}`).length,
@@ -191,7 +192,11 @@ function receiverOf(
     usualMs: 0,
     effectMs: 0,
     crowds: "do no harm",
-    now: wallClockNow,
+    // No two messages have the same time, so that only `duplicate` sends such.
+    now() {
+      latest = Math.max(latest + 1, wallClockNow());
+      return latest;
+    },
     drawToken() {
       drawn += 1;
       return `tok${ofThisRun}${Math.floor(drawUnit(seed, drawn) * 2 ** 32)

@@ -45,15 +45,17 @@ function shortened(effect: string): string {
 }
 
 /**
- * Those of the message that took effect too often or never, or the failed ones; then from both
- * ends.
+ * Those of the message that took effect too often or never, or the last that failed; then from
+ * both ends.
  */
 function chooseShown({ sent, found }: Probe): Recorded[] {
   if (sent.length <= maxRequests) return [...sent];
   const [wrong] = [...found].filter(isWrong).toSorted(byCount);
-  const telling = sent
-    .filter((one) => (wrong === undefined ? !isAccepted(one) : one.tokens.includes(wrong[0])))
-    .slice(0, maxRequests / 2);
+  // What a check says is about the last that failed.
+  const telling =
+    wrong === undefined
+      ? sent.filter((one) => !isAccepted(one)).slice(-maxRequests / 2)
+      : sent.filter((one) => one.tokens.includes(wrong[0])).slice(0, maxRequests / 2);
   const rest = [...sent.slice(0, maxRequests / 4), ...sent.slice(-maxRequests / 4)];
   return sent.filter((one) => telling.includes(one) || rest.includes(one));
 }

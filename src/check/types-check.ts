@@ -4,8 +4,8 @@ import type { JsonObject } from "../domain/json.ts";
 import type { Effects } from "../receiver/effects.ts";
 import { isAccepted } from "../receiver/request.ts";
 import { orderCompleted } from "./message-model.ts";
-import { briefOf, fail, pass, type Outcome } from "./outcome.ts";
-import type { Probe } from "./probe.ts";
+import { briefOf, did, fail, pass, type Outcome } from "./outcome.ts";
+import type { Probe, Recorded } from "./probe.ts";
 
 type Type = "identify" | "track" | "page" | "screen" | "group" | "alias" | "delete";
 
@@ -51,18 +51,18 @@ function messageOf(probe: Probe, type: Type, token: string, previous = token): s
 }
 
 export async function checkTypes(probe: Probe): Promise<Outcome> {
-  const refused: string[] = [];
+  const refused: Refused[] = [];
   const accepted: { type: Type; token: string }[] = [];
   const known = new Map<string, string>();
   // A receiver that expects one message of its own need not use the others.
   const { model } = probe.receiver;
   const isUsed = (type: Type): boolean => !model.isOfUser || type === model.type;
   const send = async (type: Type, token: string, previous?: string): Promise<void> => {
-    const sent = await probe.deliver(
-      type === model.type ? probe.message(token) : messageOf(probe, type, token, previous),
-    );
+    const body =
+      type === model.type ? probe.message(token) : messageOf(probe, type, token, previous);
+    const sent = await probe.deliver(body);
     if (isAccepted(sent)) accepted.push({ type, token });
-    else refused.push(`${type}: ${briefOf(sent)}`);
+    else refused.push({ type, sent });
   };
   // Two, because a deletion has no messageId: a receiver that remembers its absence drops the
   // second.
@@ -94,8 +94,8 @@ export async function checkTypes(probe: Probe): Promise<Outcome> {
   const ignored = probe.hasEffects ? await withoutEffect(probe, used, known) : [];
   if (refused.length > 0)
     return fail(
-      refused.join(", "),
-      `The receiver does not accept every type of message: ${refused.join("; ")}. Webhooks get all seven. A type that it has no use for is best answered 200.`,
+      refused.map(({ type, sent }) => `${type}: ${briefOf(sent)}`).join(", "),
+      `The receiver does not accept every type of message: ${answersTo(refused)}. Webhooks get all seven. A type that it has no use for is best answered 200.`,
     );
   if (ignored.length > 0)
     return fail(
@@ -103,6 +103,17 @@ export async function checkTypes(probe: Probe): Promise<Outcome> {
       `The receiver answered 2xx to ${ignored.join(", ")}, but the effects do not show this. A message answered 2xx is not sent again, so it is lost.`,
     );
   return pass("all seven");
+}
+
+type Refused = { type: Type; sent: Recorded };
+
+/** `it answered 422 to delete, alias; it answered 500 to group`. */
+function answersTo(refused: readonly Refused[]): string {
+  const typesOf = Map.groupBy(refused, ({ sent }) => did(sent));
+  const parts = [...typesOf].map(
+    ([answer, of]) => `it ${answer} to ${[...new Set(of.map(({ type }) => type))].join(", ")}`,
+  );
+  return parts.join("; ");
 }
 
 async function withoutEffect(

@@ -284,6 +284,16 @@ export const messageCalls = [
     answer: messageSummary,
   }),
   defineCall({
+    name: "messages.defaults",
+    summary:
+      "What the batch of a message has beside its messages, for each of them. Of a single call nothing.",
+    params: byId(id),
+    answer: z.object({
+      context: z.record(z.string(), z.unknown()).optional(),
+      integrations: z.record(z.string(), z.unknown()).optional(),
+    }),
+  }),
+  defineCall({
     name: "messages.pin",
     summary: "A pinned message survives retention.",
     params: byId(id),

@@ -114,6 +114,7 @@ const places = {
   "messages.get": get("/api/messages/{id}", ["messages", "deliveries"]),
   "messages.values": get("/api/message-values", ["messages"]),
   "messages.retryAll": post("/api/messages/retry"),
+  "messages.defaults": get("/api/messages/{id}/defaults"),
   "messages.replay": post("/api/messages/{id}/replay"),
   "messages.pin": post("/api/messages/{id}/pin"),
 

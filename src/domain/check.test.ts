@@ -266,6 +266,16 @@ describe("times", () => {
     });
   });
 
+  test("an identify whose traits are only in its context says that the profile does not get them", () => {
+    const warnings = (message: object): string[] =>
+      accepted({ type: "identify", userId: "u", ...message }).warnings;
+    const context = { traits: { plan: "pro" } };
+    expect(warnings({ context })).toEqual([expect.stringContaining("`context.traits`")]);
+    expect(warnings({ context, traits: null })).toHaveLength(1);
+    for (const other of [{ traits: {} }, { context: { traits: {} } }, { type: "page" }])
+      expect(warnings({ context, ...other })).toEqual([]);
+  });
+
   test("clock skew is corrected when the source says so, and only with both times", () => {
     const item = { ...track, timestamp: "2026-11-21T10:00:00Z" };
     const sentAt = readSentAt("2026-11-21T10:00:07Z");

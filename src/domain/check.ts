@@ -101,14 +101,7 @@ export function checkMessage(
   typeFromPath: MessageType | null,
 ): CheckResult {
   if (!isObject(item)) {
-    const seen = {
-      type: typeFromPath,
-      messageId: null,
-      userId: null,
-      anonymousId: null,
-      event: null,
-    };
-    return { ok: false, rejection: notAnObject(item), seen };
+    return { ok: false, rejection: notAnObject(item), seen: seenOf({}, typeFromPath) };
   }
   const type = typeFromPath ?? typeOf(item);
   const defaults = defaultsFor(item, frame);
@@ -132,6 +125,9 @@ export function checkMessage(
     }
   }
   const context = mergeContext(item["context"], frame);
+  const { traits } = context;
+  if (type === "identify" && (item["traits"] ?? null) === null && isObject(traits))
+    if (Object.keys(traits).length > 0) warnings.push(traitsInContext);
   const read = readSentAt(item["sentAt"]) ?? frame.sentAt;
   if (read !== null && "warning" in read) warnings.push(read.warning);
   const sentAt = read !== null && "time" in read ? read : null;
@@ -147,6 +143,7 @@ export function checkMessage(
     timestamp = isMoved
       ? moved(given, { byMs: timestampBefore - given }, warnings)
       : timestampBefore;
+    if (correction === true) noteSkew(given, timestamp, warnings);
   } else if (given !== null && typeof correction === "object") {
     const sent = sentAt?.time ?? (correction.sendsNoSentAt ? given : null);
     if (sent !== null && isLive(sent, correction)) timestamp = moved(given, correction, warnings);
@@ -415,7 +412,7 @@ function readTime(
 
 /** A live sender's `sentAt` is at most this far from the machine's time. */
 const liveWithinMs = 60_000;
-/** Nobody moved a clock that is off by less: each start after a kill adds up to a second. */
+/** A clock that is off by less was not moved: a start after a kill adds a second, a network too. */
 const movedFromMs = 5000;
 
 /** Not so a client that lives by the clock itself, as simulated ones do. */
@@ -429,9 +426,8 @@ function isLive(sentAt: number, { byMs, wallAt }: MovedClock): boolean {
 function moved(given: number, { byMs }: Pick<MovedClock, "byMs">, warnings: string[]): number {
   const timestamp = given + byMs;
   if (!isWritable(timestamp)) return given;
-  warnings.push(
-    `The \`timestamp\` ${formatTimestamp(given)} became ${formatTimestamp(timestamp)}: the clock was moved by as much, and the client was not. The source's setting correctClockSkew turns this off.`,
-  );
+  const why = "the clock was moved by as much, and the client was not";
+  warnings.push(became(given, timestamp, why));
   return timestamp;
 }
 
@@ -441,13 +437,29 @@ function isWritable(time: number): boolean {
   return year >= 0 && year <= 9999;
 }
 
+/** So do RudderStack's libraries. */
+const traitsInContext =
+  "The identify has no `traits`. Those in `context.traits` are delivered there, and set nothing on the profile: send them as `traits`.";
+
 function correctSkew(given: number, sentAt: number, now: number, warnings: string[]): number {
   const corrected = now - (sentAt - given);
-  if (isWritable(corrected)) return corrected;
+  if (isWritable(corrected)) {
+    noteSkew(given, corrected, warnings);
+    return corrected;
+  }
   warnings.push(
     "The `timestamp` is not corrected by `sentAt`, because the two are thousands of years apart.",
   );
   return given;
+}
+
+function noteSkew(given: number, corrected: number, warnings: string[]): void {
+  const why = "`sentAt` was as far from the time of arrival, and the hosted service corrects that";
+  if (Math.abs(corrected - given) >= movedFromMs) warnings.push(became(given, corrected, why));
+}
+
+function became(given: number, timestamp: number, why: string): string {
+  return `The \`timestamp\` ${formatTimestamp(given)} became ${formatTimestamp(timestamp)}: ${why}. The source's setting correctClockSkew turns this off.`;
 }
 
 /** Messages of one request mostly have the same. */

@@ -6,20 +6,24 @@ import { anyCharacter } from "../../test/support/any-character.ts";
 
 type Event = Record<string, unknown>;
 
+type Answer = boolean | null;
+
 /** `null`: the open source cannot read the condition, and nothing matches it. */
-function theirs(text: string, event: Event): boolean | null {
+function theirs(text: string, asked: readonly Event[]): Answer[] {
   const parsed = parseFql(text);
-  if ("error" in parsed) return null;
-  try {
-    return validate(parsed, event);
-  } catch {
-    return false;
-  }
+  if ("error" in parsed) return asked.map(() => null);
+  return asked.map((event) => {
+    try {
+      return validate(parsed, event);
+    } catch {
+      return false;
+    }
+  });
 }
 
-function ours(text: string, event: Event): boolean | null {
-  const parsed = parseCondition(text);
-  return parsed.condition === null ? null : matchesCondition(parsed.condition, event);
+function ours(text: string, asked: readonly Event[]): Answer[] {
+  const { condition } = parseCondition(text);
+  return asked.map((event) => (condition === null ? null : matchesCondition(condition, event)));
 }
 
 const track: Event = {
@@ -158,7 +162,7 @@ const conditions = [
 ];
 
 test.each(conditions)("%j matches what the open source matches", (text) => {
-  for (const event of events) expect(ours(text, event)).toBe(theirs(text, event));
+  expect(ours(text, events)).toEqual(theirs(text, events));
 });
 
 const word = fc.constantFrom(
@@ -213,13 +217,13 @@ const wellFormed = joined(
 const anyText = fc.string({ unit: anyCharacter, maxLength: 30 });
 
 test.each([
-  ["well-formed", wellFormed, 3000],
-  ["odd", soup, 6000],
+  ["well-formed", wellFormed, 2000],
+  ["odd", soup, 4000],
   ["any", anyText, 1000],
 ] as const)("%s conditions match what the open source matches", (_, texts, numRuns) => {
   fc.assert(
     fc.property(texts, (text) => {
-      for (const event of events) expect(ours(text, event)).toBe(theirs(text, event));
+      expect(ours(text, events)).toEqual(theirs(text, events));
     }),
     { numRuns },
   );

@@ -79,7 +79,7 @@ const traitCondition: fc.Arbitrary<Rule> = fc
 const eventCondition: fc.Arbitrary<Rule> = fc.record(
   {
     event: fc.constantFrom(...eventNames),
-    atLeast: fc.integer({ min: 1, max: 3 }),
+    atLeast: fc.oneof(fc.integer({ min: 1, max: 3 }), fc.constant(4)),
     withinDays,
     where,
   },

@@ -220,9 +220,11 @@ export function onBadInput(
   });
 }
 
+const http2Begins = "PRI * HTTP/2.0";
+
 /** What is wrong with input that is not a request; null when the connection cannot be answered. */
 export function problemOfInput(
-  error: NodeJS.ErrnoException,
+  error: BadInput,
   socket: Socket,
   maxHeaderSize = usualHeaderSize,
 ): Problem | null {
@@ -234,6 +236,12 @@ export function problemOfInput(
   if (error.code === requestTimeout)
     return problem(408, "request_timeout", "The request did not arrive in time.");
   if (error.code?.startsWith("HPE_") !== true) return null;
+  if (error.rawPacket?.subarray(0, http2Begins.length).toString("latin1") === http2Begins)
+    return problem(
+      400,
+      "bad_request",
+      "The client speaks HTTP/2, and this port speaks HTTP/1.1. Let the client use HTTP/1.1.",
+    );
   return problem(
     400,
     "bad_request",

@@ -54,8 +54,8 @@ test("a turn that was not used up is no help to the next one, and nothing waits 
 });
 
 describe("a deadline", () => {
-  /** One of a hundred milliseconds; `after` lets them pass, and says how often it has ended. */
-  function begin() {
+  /** `after` lets milliseconds pass, and says how often it has ended. */
+  function begin(ms = 100) {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     let now = 0;
     const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
@@ -64,11 +64,14 @@ describe("a deadline", () => {
       vi.useRealTimers();
     });
     let ends = 0;
-    const deadline = startDeadline(100, () => (ends += 1));
+    const deadline = startDeadline(ms, () => (ends += 1));
     /** So much for the timers, and so much more for the machine, before they could fire. */
     const after = (ms: number, lateMs = 0): number => {
-      now += ms + lateMs;
-      vi.advanceTimersByTime(ms);
+      now += lateMs;
+      for (let passed = 0; passed < ms; passed += 1) {
+        now += 1;
+        vi.advanceTimersByTime(1);
+      }
       return ends;
     };
     return { deadline, after };
@@ -94,6 +97,24 @@ describe("a deadline", () => {
     if (moreMs === 0) return;
     expect([after(moreMs - 1), after(1)]).toEqual([0, 1]);
     deadline.cancel();
+  });
+
+  test("does not count the time for which the process stood still before it was due", () => {
+    const { after } = begin(5000);
+    expect([after(250), after(250, 4300)]).toEqual([0, 0]);
+    expect([after(4499), after(1)]).toEqual([0, 1]);
+  });
+
+  test("leaves as much time again after a stall shortly before it is due", () => {
+    const { after } = begin(1000);
+    expect([after(250), after(250), after(250, 600)]).toEqual([0, 0, 0]);
+    expect([after(599), after(1)]).toEqual([0, 1]);
+  });
+
+  test("counts all the time that a busy process takes", () => {
+    const { after } = begin(1000);
+    for (let step = 0; step < 3; step += 1) expect(after(250, 40)).toBe(0);
+    expect([after(129), after(1)]).toEqual([0, 1]);
   });
 
   test("can be cancelled while it waits again", () => {

@@ -28,18 +28,27 @@ export function startTimer(ms: number, run: () => void): RealTimer {
 /** Less is the usual unevenness of timers. */
 const noticedStallMs = 50;
 
+/** A deadline looks this often whether the process stood still. */
+const deadlineStepMs = 250;
+
 /**
- * The deadline of somebody else's answer. When it fires late, this process did not run for that
- * long and could not read what had arrived: the answer gets as much time again.
+ * The deadline of somebody else's answer. When a step of it fires late, this process did not run
+ * for that long and could not read what had arrived: that time does not count, and the answer has
+ * at least as much time again.
  */
 export function startDeadline(ms: number, run: () => void): RealTimer {
   let timer: RealTimer;
-  const wait = (waitMs: number): void => {
-    const due = monotonic() + waitMs;
-    timer = startTimer(waitMs, () => {
-      const lateMs = monotonic() - due;
-      if (lateMs < noticedStallMs) run();
-      else wait(Math.min(lateMs, ms));
+  const wait = (leftMs: number): void => {
+    const stepMs = Math.min(leftMs, deadlineStepMs);
+    const due = monotonic() + stepMs;
+    timer = startTimer(stepMs, () => {
+      const lateMs = Math.max(0, monotonic() - due);
+      const hasStalled = lateMs >= noticedStallMs;
+      const nextMs = hasStalled
+        ? Math.max(leftMs - stepMs, Math.min(lateMs, ms))
+        : leftMs - stepMs - lateMs;
+      if (nextMs > 0) wait(nextMs);
+      else run();
     });
   };
   wait(ms);

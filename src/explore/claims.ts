@@ -20,6 +20,8 @@ export type Violation = {
    */
   kind: "answer" | "twice" | "never" | "state" | "gone";
   text: string;
+  /** What the source of a state shows, or so much that what differs is seen. */
+  states?: { expected: string; actual: string };
 };
 
 export function claimsOf({ messages, receiver, always }: Exploration, schedule: Schedule): Claim[] {

@@ -63,6 +63,11 @@ test.each([
       "10:27 {{usr}} is unknown. There are {{user}}, {{user2}} …, {{message}} and {{message2}} ….",
     ],
   ],
+  [
+    "an expectation that no number meets",
+    withMessages("{ type: page }").replace("times: 1", "times: { atLeast: 2, atMost: 1 }"),
+    "7:46 atLeast is more than atMost, so nothing fits.",
+  ],
 ])("what could not be repeated or never fails is refused: %s", (_, text, problem) => {
   expect(problemsOf(text)).toEqual(typeof problem === "string" ? [problem] : problem);
 });

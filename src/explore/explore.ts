@@ -21,6 +21,8 @@ type Finding = {
   drawn: Schedule;
   schedule: Schedule;
   violations: Violation[];
+  /** It is a single message, which worked until the receiver had got it of another user. */
+  isAfterOthers: boolean;
   runsToShrink: number;
 };
 
@@ -35,6 +37,8 @@ export type Explored = Progress & {
   unsteady: { number: number; text: string }[];
   /** Why the search ended: the receiver did, and nobody knows at which schedule. */
   gone: string | null;
+  /** It was asked to stop before its end. */
+  isStopped: boolean;
   coverage: ReturnType<Coverage["report"]>;
 };
 
@@ -44,6 +48,8 @@ type Options = {
   seed: number;
   runs: number;
   minutes: number;
+  /** Ends it after what is running now. */
+  signal?: AbortSignal;
   onProgress?: (progress: Progress) => void;
   /** A schedule has failed, and is made smaller now. */
   onFailure?: (failure: { number: number; text: string }) => void;
@@ -64,6 +70,7 @@ export async function explore({
   seed,
   runs,
   minutes,
+  signal,
   onProgress,
   onFailure,
 }: Options): Promise<Explored> {
@@ -71,7 +78,7 @@ export async function explore({
   const coverage = new Coverage(given);
   const unsteady: Explored["unsteady"] = [];
   try {
-    const notes = await learn(runner);
+    const { notes, worked } = await learn(runner);
     const began = monotonic();
     let [done, ms] = [0, 0];
     const result = (end: Partial<Pick<Explored, "finding" | "gone">>): Explored => ({
@@ -83,10 +90,13 @@ export async function explore({
       finding: null,
       unsteady,
       gone: null,
+      isStopped: signal?.aborted === true,
       coverage: coverage.report(),
       ...end,
     });
-    while (done < runs && monotonic() - began < minutes * 60_000) {
+    const isOver = (): boolean =>
+      done >= runs || monotonic() - began >= minutes * 60_000 || signal?.aborted === true;
+    while (!isOver()) {
       const count = Math.min(done === 0 ? firstBatch : batch, runs - done);
       const drawn = Array.from({ length: count }, (_, index) => draw(given, seed, done + index));
       try {
@@ -95,7 +105,8 @@ export async function explore({
         done += count;
         ms = monotonic() - began;
         onProgress?.({ schedules: done, ms });
-        const finding = await firstSteady({ runner, drawn, results, unsteady, notes, onFailure });
+        const about = { runner, drawn, results, unsteady, notes, worked, signal, onFailure };
+        const finding = await firstSteady(about);
         if (finding !== null || unsteady.length >= maxUnsteady) return result({ finding });
         await runner.reset();
       } catch (error) {
@@ -114,7 +125,7 @@ export async function explore({
  * Each message alone: where none is accepted and seen, the file is wrong, or the receiver is not
  * ready.
  */
-async function learn(runner: Runner): Promise<string[]> {
+async function learn(runner: Runner): Promise<{ notes: string[]; worked: ReadonlySet<number> }> {
   const { always, messages, receiver } = runner.exploration;
   await runner.begin();
   const each = messages.map((_, message): Schedule => [{ do: "send", message }]);
@@ -122,9 +133,10 @@ async function learn(runner: Runner): Promise<string[]> {
   runner.change({ same: [] });
   const results = await runner.run(each);
   const [first = []] = results;
-  if (results.some((violations) => violations.length === 0)) {
+  const worked = new Set([...results.keys()].filter((message) => results[message]?.length === 0));
+  if (worked.size > 0) {
     runner.change({ same: always.same });
-    return learnState(runner);
+    return { notes: await learnState(runner), worked };
   }
   const { effects } = receiver;
   runner.change({ effects: "any number" });
@@ -142,7 +154,7 @@ async function learn(runner: Runner): Promise<string[]> {
   runner.change({ same: [effects, ...others] });
   const note =
     "The effects show users but no message tokens, so they are compared with the effects of the same messages sent once each.";
-  return [note, ...(await learnState(runner))];
+  return { notes: [note, ...(await learnState(runner))], worked };
 }
 
 /** Members that differ where nothing was different cannot be compared. */
@@ -189,12 +201,14 @@ function notCompared(runner: Runner, members: readonly string[]): string[] {
   return [`Not compared, because they differ from run to run: ${found.join(", ")}.`];
 }
 
-type Batch = Pick<Options, "onFailure"> & {
+type Batch = Pick<Options, "signal" | "onFailure"> & {
   runner: Runner;
   drawn: readonly Drawn[];
   results: readonly Violation[][];
   unsteady: Explored["unsteady"];
   notes: string[];
+  /** Messages that did when each was sent alone, before anything else. */
+  worked: ReadonlySet<number>;
 };
 
 type Failed = Drawn & { violations: readonly Violation[] };
@@ -205,6 +219,8 @@ async function firstSteady({
   results,
   unsteady,
   notes,
+  worked,
+  signal,
   onFailure,
 }: Batch): Promise<Finding | null> {
   let failed = failedOf(drawn, results);
@@ -222,15 +238,17 @@ async function firstSteady({
     const [first] = violations;
     if (first === undefined || unsteady.length >= maxUnsteady) break;
     onFailure?.({ number, text: first.text });
-    const shrunk = await shrink(runner, schedule, first.kind);
-    if (shrunk !== null)
-      return {
-        number,
-        drawn: schedule,
-        schedule: shrunk.schedule,
-        violations: shrunk.violations,
-        runsToShrink: shrunk.runs,
-      };
+    const shrunk = await shrink({ runner, schedule, kind: first.kind, signal });
+    if (shrunk !== null) {
+      const { runs: runsToShrink, ...smallest } = shrunk;
+      const [only, ...more] = smallest.schedule;
+      const isAfterOthers = only?.do === "send" && more.length === 0 && worked.has(only.message);
+      if (isAfterOthers)
+        notes.push(
+          `Alone, ${runner.exploration.messages[only.message]?.title ?? ""} worked at the beginning of the search, and no longer after others had sent it: the receiver may confuse the messages of different users.`,
+        );
+      return { number, drawn: schedule, ...smallest, isAfterOthers, runsToShrink };
+    }
     // The others may have failed because so many ran at the same time.
     if (runner.calmDown()) failed = await stillFailing(runner, [next, ...failed]);
     else unsteady.push({ number, text: first.text });

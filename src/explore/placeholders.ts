@@ -16,6 +16,13 @@ export function placed(given: string, nth: number): string {
     );
 }
 
+/** The reverse, for what a receiver shows. */
+export function asWritten(text: string): string {
+  return text
+    .replace(/\{\{token\}\}-u(\d*)/g, "{{user$1}}")
+    .replace(/\{\{token\}\}-m(\d+)/g, "{{message$1}}");
+}
+
 type Wrong = { path: Path; isName: boolean; message: string };
 
 /** One that nothing replaces would be sent as it is, or expected and never there. */

@@ -4,7 +4,7 @@
  */
 
 import type { EffectsSource } from "../receiver/effects.ts";
-import { stateOf } from "../receiver/state.ts";
+import { stateOf, whereDifferent } from "../receiver/state.ts";
 import { deliverRequest, isRetried, wrongAnswer } from "../receiver/request.ts";
 import { isListening } from "../receiver/restart.ts";
 import { pause } from "../receiver/wire.ts";
@@ -18,6 +18,7 @@ import {
 } from "./claims.ts";
 import { environmentVariable, type Exploration } from "./explore-file.ts";
 import { CannotExplore, ExploredReceiver, Gone } from "./explored-receiver.ts";
+import { asWritten } from "./placeholders.ts";
 import {
   isCloseToRestart,
   isLeft,
@@ -83,8 +84,13 @@ export class Runner {
    * What each did wrong, in their order. `patienceMs`: how long effects are waited for. Rejects with
    * `Gone` when the receiver has ended and does not come back.
    */
-  async run(schedules: readonly Schedule[], patienceMs?: number): Promise<Violation[][]> {
+  async run(
+    schedules: readonly Schedule[],
+    { patienceMs, states = true }: { patienceMs?: number; states?: boolean } = {},
+  ): Promise<Violation[][]> {
     const runs = schedules.map((schedule) => this.#newRun(schedule));
+    if (!states)
+      for (const run of runs) run.claims = run.claims.filter((claim) => !("sameAs" in claim));
     await this.#findStates(runs);
     const groups = Map.groupBy(
       runs,
@@ -239,7 +245,8 @@ export class Runner {
     if (runs.length > 1) {
       const middle = runs.length >> 1;
       for (const half of [runs.slice(0, middle), runs.slice(middle)]) {
-        for (const run of half) Object.assign(run, this.#newRun(run.schedule));
+        for (const run of half)
+          Object.assign(run, { ...this.#newRun(run.schedule), claims: run.claims });
         await this.#runTogether(half, patienceMs);
       }
     }
@@ -359,18 +366,22 @@ export class Runner {
 
   #judgeState(claim: StateClaim, { token }: Run, answer: Answer): Violation | null {
     const state = answer.partAbout(token).replaceAll(token, "{{token}}");
-    const expected = this.#states.get(keyOf(claim));
-    if (expected === undefined || this.#isSame(state, expected)) return null;
+    const wanted = this.#states.get(keyOf(claim));
+    if (wanted === undefined || this.#isSame(state, wanted)) return null;
+    const [expected, actual] = whereDifferent(this.#comparedOf(wanted), this.#comparedOf(state));
     return {
       kind: "state",
       text: "The end state is not the one of the same messages once each, in the order of the file.",
+      states: { expected: asWritten(expected), actual: asWritten(actual) },
     };
   }
 
   #isSame(one: string, other: string): boolean {
-    const { ignore } = this.#exploration.always;
-    const [left, right] = [one, other].map((part) => stateOf(part, "{{token}}", ignore));
-    return left === right;
+    return this.#comparedOf(one) === this.#comparedOf(other);
+  }
+
+  #comparedOf(part: string): string {
+    return stateOf(part, "{{token}}", this.#exploration.always.ignore);
   }
 }
 

@@ -13,6 +13,8 @@ type Written = {
   schedule: Schedule;
   isSigned: boolean;
   violations: readonly Violation[];
+  /** The receiver must have got it of another user before. */
+  isAfterOthers: boolean;
   seed: number;
   number: number;
   /** Its name, for the command that runs it. */
@@ -24,6 +26,7 @@ export function scenarioOf({
   schedule,
   isSigned,
   violations,
+  isAfterOthers,
   seed,
   number,
   file,
@@ -46,14 +49,12 @@ export function scenarioOf({
     });
   const claims = claimsOf(exploration, schedule);
   const same = claims.find((claim) => "sameAs" in claim);
-  const before =
-    same === undefined
-      ? []
-      : stepsOf(
-          same.sameAs,
-          "{{token2}}",
-          scheduleTexts(same.sameAs, exploration).map((one) => `${one}, as another user`),
-        );
+  const first = same?.sameAs ?? (isAfterOthers ? schedule : []);
+  const before = stepsOf(
+    first,
+    "{{token2}}",
+    scheduleTexts(first, exploration).map((one) => `${one}, as another user`),
+  );
   const { ignore } = exploration.always;
   const expected = claims.map(({ source, ...claim }) => ({
     effects:

@@ -17,12 +17,15 @@ const repeats = 3;
  */
 const patienceMs = { atLeast: 1_000, atMost: 3_000 };
 
+type Failing = { runner: Runner; schedule: Schedule; kind: Violation["kind"] };
+
 /** Null when it does not fail every time, so that nothing could be shown. */
-export async function shrink(
-  runner: Runner,
-  schedule: Schedule,
-  kind: Violation["kind"],
-): Promise<Shrunk | null> {
+export async function shrink({
+  runner,
+  schedule,
+  kind,
+  signal,
+}: Failing & { signal?: AbortSignal | undefined }): Promise<Shrunk | null> {
   let runs = 0;
   const failing = async (
     schedules: readonly Schedule[],
@@ -30,18 +33,25 @@ export async function shrink(
   ): Promise<Schedule[]> => {
     const all = schedules.flatMap((one) => Array<Schedule>(repeats).fill(one));
     runs += all.length;
-    const results = await runner.run(all, patience);
+    const states = kind === "state" || kind === "gone";
+    const results = await runner.run(all, {
+      states,
+      ...(patience === undefined ? {} : { patienceMs: patience }),
+    });
     const failed = results.map((violations) => violations.some((one) => one.kind === kind));
     return schedules.filter((_, index) =>
       failed.slice(index * repeats, (index + 1) * repeats).every(Boolean),
     );
   };
 
-  const [first] = await failing([schedule, ...withMoreCopies(schedule)]);
+  // A message that fails alone needs no rounds; where it hangs, each takes a quarter of a minute.
+  // Beside a schedule that ends the receiver, each would have to run again.
+  const simplest = kind === "gone" ? [] : alone(schedule);
+  const [first] = await failing([...simplest, schedule, ...withMoreCopies(schedule)]);
   if (first === undefined) return null;
   const patience = Math.max(patienceMs.atLeast, 2 * runner.effectsMs);
   const accepted = [first];
-  for (let current = first; ;) {
+  for (let current = first; signal?.aborted !== true;) {
     const smaller = candidatesOf(current).filter((one) => isSmaller(one, current));
     const [best] = (await failing(smaller, Math.min(patience, patienceMs.atMost))).toSorted(
       (one, other) => compareWeights(weightOf(one), weightOf(other)),
@@ -51,7 +61,7 @@ export async function shrink(
     current = best;
   }
   for (const one of accepted.toReversed()) {
-    const violations = await confirmed(runner, one, kind);
+    const violations = await confirmed({ runner, schedule: one, kind });
     runs += repeats;
     if (violations !== null) return { schedule: one, violations, runs };
   }
@@ -59,19 +69,25 @@ export async function shrink(
 }
 
 /** Alone, as the scenario will run. */
-async function confirmed(
-  runner: Runner,
-  schedule: Schedule,
-  kind: Violation["kind"],
-): Promise<Violation[] | null> {
+async function confirmed({ runner, schedule, kind }: Failing): Promise<Violation[] | null> {
   let last: Violation[] = [];
   runner.forgetStates();
   for (let nth = 0; nth < repeats; nth += 1) {
-    const [violations = []] = await runner.run([schedule]);
+    // After a message that was not accepted, the state is another one anyway.
+    const [violations = []] = await runner.run([schedule], { states: kind !== "answer" });
     if (!violations.some((one) => one.kind === kind)) return null;
     last = violations;
   }
   return last;
+}
+
+function alone(schedule: Schedule): Schedule[] {
+  if (schedule.length < 2) return [];
+  return messagesOf(schedule).map((message) => [{ do: "send", message }]);
+}
+
+function messagesOf(schedule: Schedule): number[] {
+  return [...new Set(schedule.flatMap((step) => ("message" in step ? [step.message] : [])))];
 }
 
 /** A race that two copies win now and then is won every time by more. */
@@ -88,9 +104,7 @@ function withMoreCopies(schedule: Schedule): Schedule[] {
 }
 
 function candidatesOf(schedule: Schedule): Schedule[] {
-  const messages = [
-    ...new Set(schedule.flatMap((step) => ("message" in step ? [step.message] : []))),
-  ];
+  const messages = messagesOf(schedule);
   const withoutOne = messages.map((message) =>
     schedule.filter((step) => !("message" in step && step.message === message)),
   );

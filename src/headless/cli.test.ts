@@ -2,7 +2,6 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { isBuilt, program } from "../../test/support/program.ts";
-import { freePorts } from "../../test/support/free-ports.ts";
 
 const { version } = JSON.parse(
   readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
@@ -120,30 +119,6 @@ test.each([
   );
   expect(out).toContain("The file was not found.");
   expect(out.includes("\u001b[")).toBe(wanted);
-});
-
-test.each([
-  ["ENOTFOUND", /^box is not an address of this machine\. Choose another with --host\.\n$/],
-  ["EAI_AGAIN", /^box is not an address of this machine\. Choose another with --host\.\n$/],
-  [
-    "EACCES",
-    /^Hookyard is not allowed to listen there: ports below 1024 need special permissions\. of the system\n$/,
-  ],
-  ["EACCES", /^Hookyard could not start: of the system\n$/, "/data/certificates/ca.key"],
-  ["EPERM", /^Hookyard could not start: of the system\n$/],
-  ["ENOSPC", /^The disk that holds :memory: is full\. Free disk space and start again\.\n$/],
-])("serve says in a line why it cannot start: %s", async (code, wanted, path?: string) => {
-  const system = `import dns from "node:dns";
-    dns.lookup = (host, options, answer) => process.nextTick(answer, Object.assign(new Error("of the system"), ${JSON.stringify({ code, path })}));`;
-  const ended = await hookyardOn(after(system), [
-    "serve",
-    "--data",
-    ":memory:",
-    "--host",
-    "box",
-    ...freePorts,
-  ]);
-  expect(ended).toEqual({ code: 1, out: "", err: expect.stringMatching(wanted) });
 });
 
 if (!isBuilt) console.log("Not tested: what the built program loads, because it is not built.");

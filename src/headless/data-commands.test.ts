@@ -21,6 +21,7 @@ import { call, startHookyard, type Addresses } from "../../test/crash/hookyard-p
 import { startLoad } from "../../test/crash/load.ts";
 import { runInProcess } from "../../test/support/in-process.ts";
 import { program } from "../../test/support/program.ts";
+import { createApp } from "../app.ts";
 
 function temporary(): string {
   const path = mkdtempSync(join(tmpdir(), "hookyard-doctor-"));
@@ -84,6 +85,27 @@ const contents = (data: string): [string, string][] =>
       : readFileSync(join(data, name), "latin1"),
   ]);
 
+/** Data that a Hookyard has left behind, without a process; with messages, also what they need. */
+async function leftBehind(data: string, messages = 0): Promise<void> {
+  const ports = { ingest: 0, endpoints: 0, endpointsTls: 0 };
+  const app = createApp({ data, ports, version: "0" });
+  const { ingestUrl } = await app.start();
+  if (messages > 0) {
+    const source = await app.api.call("sources.create", { name: "Shop", writeKey: "key" });
+    const sourceIds = [(source.body as { id: string }).id];
+    const webhooks = [{ url: "http://127.0.0.1:1/" }];
+    await app.api.call("destinations.create", { name: "Out", sourceIds, webhooks });
+    const batch = Array.from({ length: messages }, (_, made) => ({
+      ...{ type: "track", userId: `user-${made % 50}`, event: "Bought" },
+      properties: { made, text: "x".repeat((made * 7) % 700) },
+    }));
+    const body = JSON.stringify({ writeKey: "key", batch });
+    const { status } = await fetch(`${ingestUrl}/v1/batch`, { method: "POST", body });
+    expect(status).toBe(200);
+  }
+  await app.stop();
+}
+
 type Examined = {
   inUse: boolean;
   rows: Record<string, number>;
@@ -111,8 +133,7 @@ test("doctor finds nothing wrong beside a running Hookyard, after a kill and aft
   expect(rows["messages"]).toBeGreaterThanOrEqual(accepted.size);
   expect(contents(data)).toEqual(killed);
 
-  const second = await start(data);
-  await second.end("SIGTERM");
+  await leftBehind(data);
   const ended = contents(data);
   const text = await hookyard("doctor", "--data", data);
   expect(text).toMatchObject({
@@ -124,9 +145,7 @@ test("doctor finds nothing wrong beside a running Hookyard, after a kill and aft
 
 test("doctor lists what is wrong with what to do, and ends with 1", async () => {
   const data = join(temporary(), "data");
-  const running = await start(data);
-  await fill(running.addresses);
-  await running.end("SIGTERM");
+  await leftBehind(data, 10);
   const db = new Database(join(data, "hookyard.db"));
   db.exec(
     "UPDATE message_counts SET n = n + 1; DELETE FROM messages WHERE id = 3; UPDATE deliveries SET state = 6 WHERE id = 1",
@@ -145,7 +164,7 @@ test("doctor lists what is wrong with what to do, and ends with 1", async () => 
   expect(said).toMatch(/warning: Other users can read .*token \(its mode is 644\)/);
   expect(findings.every(({ cure }) => cure.length > 20)).toBe(true);
   rmSync(join(data, "hookyard.db"));
-  expect(await asProcess("doctor", "--data", data)).toMatchObject({
+  expect(await hookyard("doctor", "--data", data)).toMatchObject({
     code: 1,
     out: expect.stringMatching(/is missing, although it held data/),
   });
@@ -153,7 +172,7 @@ test("doctor lists what is wrong with what to do, and ends with 1", async () => 
 
 test("doctor prints the sizes, the format and the rows, as far as there are any", async () => {
   const data = join(temporary(), "data");
-  await (await start(data)).end("SIGTERM");
+  await leftBehind(data);
   const text = async (): Promise<string> =>
     (await hookyard("doctor", "--data", data)).out.replaceAll(/\d[\d,]* bytes/g, "N bytes");
   const beginning = `Data directory  ${data}, not in use\nData file       `;
@@ -196,7 +215,7 @@ error    ${join(data, "hookyard.db")} is missing, although it held data`,
 test("doctor and backup say in a line what they cannot do", async () => {
   const empty = temporary();
   const ends = await Promise.all([
-    asProcess("doctor", "--data", join(empty, "none")),
+    hookyard("doctor", "--data", join(empty, "none")),
     hookyard("doctor", "--data", empty),
     hookyard("doctor", "--colour"),
     hookyard("backup"),
@@ -264,14 +283,12 @@ test("a backup taken under load is one checked file for its owner, and restores 
 test("a backup of damaged data is not written", async () => {
   const parent = temporary();
   const data = join(parent, "data");
-  const running = await start(data);
-  await fill(running.addresses);
-  await running.end("SIGTERM");
+  await leftBehind(data, 150);
   const file = join(data, "hookyard.db");
   const bytes = readFileSync(file);
   bytes.fill(0xa5, bytes.length - 8192);
   writeFileSync(file, bytes);
-  expect(await asProcess("backup", join(parent, "copy.db"), "--data", data)).toMatchObject({
+  expect(await hookyard("backup", join(parent, "copy.db"), "--data", data)).toMatchObject({
     code: 1,
     err: expect.stringMatching(/damaged/),
   });

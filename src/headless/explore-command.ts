@@ -17,6 +17,7 @@ import {
   shownLines,
   type Paint,
 } from "../scenarios/report/text.ts";
+import { whenAskedToStop } from "./asked-to-stop.ts";
 import { explore } from "./commands.ts";
 import { endEarly, readFlags, wholeNumber } from "./flags.ts";
 
@@ -52,8 +53,16 @@ async function search({ file, out, runs, minutes, seed: given, json }: Flags): P
   const seed = given ?? exploration.seed ?? 1;
   const variable = process.env["HOOKYARD_SECRET"] ?? "";
   print(`${paint.strong(shown(exploration.name))}  ${exploration.receiver.url}  seed ${seed}`);
+  const stop = new AbortController();
+  void whenAskedToStop().then(() => {
+    stop.abort();
+    process.stderr.write(
+      "Stopping after the schedules that are running. Press Ctrl-C again to end at once.\n",
+    );
+  });
   const explored = await searchSchedules({
     exploration,
+    signal: stop.signal,
     secret: variable === "" ? null : variable,
     seed,
     runs,
@@ -69,22 +78,28 @@ async function search({ file, out, runs, minutes, seed: given, json }: Flags): P
       ),
   });
   print(summary(explored, paint));
-  const { finding, schedules, notes, unsteady, gone, coverage } = explored;
+  const { finding, schedules, notes, unsteady, gone, isStopped, coverage } = explored;
   const printJson = (found: object | null): void => {
-    const searched = { name: exploration.name, seed, schedules, notes, unsteady, gone, coverage };
+    const about = { name: exploration.name, seed, schedules, stopped: isStopped };
+    const searched = { ...about, notes, unsteady, gone, coverage };
     if (json) process.stdout.write(`${JSON.stringify({ ...searched, finding: found })}\n`);
   };
   if (finding === null) {
     printJson(null);
-    return unsteady.length > 0 || gone !== null ? 1 : 0;
+    if (unsteady.length > 0 || gone !== null) return 1;
+    return isStopped ? 130 : 0;
   }
   print(`\n${paint.bad(`✗ ${finding.violations.map((one) => shown(one.text)).join(" ")}`)}`);
   const lines = scheduleTexts(finding.schedule, exploration);
   for (const [index, line] of lines.entries()) print(`  ${index + 1}. ${shown(line)}`);
+  const states = finding.violations.flatMap((one) => one.states ?? []);
+  for (const { expected, actual } of states)
+    print(`  expected  ${shown(expected)}\n  actual    ${shown(actual)}`);
   const printFound = (scenario: string | null): void =>
     printJson({
       number: finding.number,
       violations: finding.violations.map((one) => one.text),
+      states,
       schedule: lines,
       scenario,
     });
@@ -102,6 +117,7 @@ async function search({ file, out, runs, minutes, seed: given, json }: Flags): P
         schedule: finding.schedule,
         isSigned: variable !== "",
         violations: finding.violations,
+        isAfterOthers: finding.isAfterOthers,
         seed,
         number: finding.number,
         file: name,
@@ -168,7 +184,7 @@ export function progressText({ schedules, ms }: Pick<Explored, "schedules" | "ms
 }
 
 function summary(
-  { notes, schedules, ms, finding, unsteady, gone, coverage }: Explored,
+  { notes, schedules, ms, finding, unsteady, gone, isStopped, coverage }: Explored,
   paint: Paint,
 ): string {
   const seconds = (ms / 1000).toFixed(1);
@@ -185,7 +201,7 @@ function summary(
     ),
     ...(gone === null ? [] : [paint.bad(shown(gone))]),
     ...(finding === null && unsteady.length === 0 && gone === null
-      ? [paint.good("✓ Every schedule held.")]
+      ? [isStopped ? "Stopped. Every schedule held so far." : paint.good("✓ Every schedule held.")]
       : []),
   ];
   return lines.join("\n");

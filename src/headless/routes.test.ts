@@ -47,6 +47,17 @@ test.each([
   expect(inputOf(match, new URLSearchParams(query), {})).toEqual(input);
 });
 
+test.each(["stat", "constructor", "__proto__"])(
+  "a query parameter %s that the call does not have is refused by its name",
+  (name) => {
+    const match = { call: calls["messages.list"] as Call, params: {} };
+    expect(inputOf(match, new URLSearchParams([[name, "failed"]]), {})).toMatchObject({
+      code: "invalid",
+      message: `Unknown query parameter ${name}. It is not part of this call; check its spelling.`,
+    });
+  },
+);
+
 test("a path parameter belongs neither into the query nor into the body", () => {
   const match = { call: calls["sources.update"] as Call, params: { id: "src_1" } };
   expect(inputOf(match, new URLSearchParams("id=src_2"), {})).toMatchObject({ code: "invalid" });

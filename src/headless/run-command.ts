@@ -1,5 +1,6 @@
 /** `hookyard run`: runs scenario files side by side, prints the results, and sets the exit code. */
 
+import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { existsSync, globSync, watchFile } from "node:fs";
 import { appendFile, mkdir, readFile, writeFile } from "node:fs/promises";
@@ -227,7 +228,10 @@ async function runFile({ file, ...options }: RunFile): Promise<TimedReport> {
 
 async function read(file: string): Promise<string | { wrong: string }> {
   try {
-    return await readFile(file, "utf8");
+    const bytes = await readFile(file);
+    return isUtf8(bytes)
+      ? bytes.toString("utf8")
+      : { wrong: "The file is not UTF-8. Save it in that encoding." };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     return {

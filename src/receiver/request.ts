@@ -39,6 +39,11 @@ export function isRetried(sent: Sent): boolean {
   return isCrash(sent) || sent.status === 408 || sent.status === 429;
 }
 
+/** It refused the right signature of a message. */
+export function isUnverified({ status, spec }: Sent): boolean {
+  return (status === 401 || status === 403) && spec.signature === "valid";
+}
+
 /** How long it asks its sender to wait, because it has been sent too much; null when it does not. */
 export function askedToWaitMs({ status, responseHead }: Sent): number | null {
   return status === 429 || status === 503 ? retryAfter(responseHead, 0) : null;

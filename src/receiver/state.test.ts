@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { countEffects } from "./effects.ts";
-import { partAbout, stateOf } from "./state.ts";
+import { partAbout, stateOf, whereDifferent } from "./state.ts";
 
 const part = (document: unknown, token: string): unknown =>
   JSON.parse(partAbout(JSON.stringify(document), token));
@@ -51,6 +51,15 @@ test.each([
 ])("as many effects are counted in a part as in the whole: %s", (text, count) => {
   expect(countEffects(text, "a-1").count).toBe(count);
   expect(countEffects(partAbout(text, "a-"), "a-1").count).toBe(count);
+});
+
+test("of two long states, the part with the difference is shown", () => {
+  const same = Array.from({ length: 60 }, (_, nth) => `"paid${nth}":0`).join();
+  const [one, other] = whereDifferent(`{${same},"z":1,${same}}`, `{${same},"z":2}`);
+  expect(one).toMatch(/^…"?.*"paid59":0,"z":1,"paid0".*…$/);
+  expect(other).toMatch(/^….*"paid59":0,"z":2}$/);
+  expect(whereDifferent("a", "ab")).toEqual(["a", "ab"]);
+  expect(whereDifferent("", "b")).toEqual(["", "b"]);
 });
 
 test("two states are the same but for their tokens, their order, and what may differ", () => {

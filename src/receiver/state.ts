@@ -57,6 +57,19 @@ export function stateOf(part: string, token: string, ignore: readonly string[]):
     : JSON.stringify(inOrder(document, ignore));
 }
 
+/** Of both, so much that what differs is seen. */
+const shownLength = 200;
+const shownBefore = 60;
+
+export function whereDifferent(one: string, other: string): [string, string] {
+  let at = 0;
+  while (at < one.length && one[at] === other[at]) at += 1;
+  const from = at + shownBefore > shownLength ? at - shownBefore : 0;
+  const cut = (text: string): string =>
+    `${from > 0 ? "…" : ""}${text.slice(from, from + shownLength)}${text.length > from + shownLength ? "…" : ""}`;
+  return [cut(one), cut(other)];
+}
+
 function inOrder(value: Json, ignore: readonly string[]): Json {
   if (Array.isArray(value))
     return value

@@ -1,6 +1,6 @@
 /** The inspector: the frame, the view of the place, and what lies over both. */
 
-import { Component, type ReactNode, useEffect } from "react";
+import { Component, type ReactNode, useEffect, useLayoutEffect } from "react";
 import type { CallName } from "../contract/contract.ts";
 import { placeOf } from "../contract/places.ts";
 import { AudiencesView } from "./features/audiences/audiences-view.tsx";
@@ -85,7 +85,8 @@ export function App() {
 /** Of one pipeline, with its secrets or without. */
 function Inspector() {
   const view = usePlace((place) => place.view);
-  useEffect(followChanges, []);
+  // Before any view asks for something.
+  useLayoutEffect(followChanges, []);
   useEffect(() => listenToRefusals(leaveWhatIsGone), []);
   useGlobalCommands(navigation);
   useUndoKeys();

@@ -155,13 +155,13 @@ test("a word is found in what was sent of a message, and not in the rest of its 
     sourceIds: [source.id],
     mappings: [{ name: "All", url, data, batch }],
   });
-  await send("wk_1", { batch: [track("ada"), track("ΟΔΟΣ", { n: "1+1 (two)" })] });
+  await send("wk_1", { batch: [track("olga"), track("ΟΔΟΣ", { n: "1+1 (two)" })] });
   await call("pipeline.settle", {});
   const shared = shareApi(await shareBytes((await share()).split("\n"), "hookyard", ""));
   if (isProblem(shared)) throw new Error(shared.message);
   for (const [search, total] of [
-    ["for ada", 1],
-    ["ada", 1],
+    ["for olga", 1],
+    ["olga", 1],
     ["FOR οδοσ", 1],
     ["for", 2],
     ["1+1 (two)", 1],

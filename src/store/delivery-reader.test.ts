@@ -9,7 +9,7 @@ test("of a message's attempts the newest thousand are read, and of their bodies 
   const { store } = openTestStore();
   store.commit([request([{ to: [1, 2, 3, 4] }])]);
   const body = new Uint8Array(64 * 1024).fill(0x78);
-  const response = { status: 503, head: "HTTP/1.1 503 No\r\n", body, bodyLength: body.length };
+  const response = { status: 503, head: "HTTP/1.1 503 No\r\n", body, bodyLength: 2 * body.length };
   // The attempts of one round have ids beside each other.
   for (const round of range(300))
     store.record(

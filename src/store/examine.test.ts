@@ -220,7 +220,7 @@ test("counts and lists are those of the rows, and nothing belongs to what is gon
       }
       expectStatsOfRows(one);
     }),
-    { numRuns: 60 },
+    { numRuns: 40 },
   );
 });
 

@@ -54,3 +54,12 @@ test("a batch whose first message is removed belongs to the next, and goes with 
   for (const table of ["deliveries", "batch_parts", "mapped_requests", "attempts"])
     expect([table, db.prepare(`SELECT count(*) FROM ${table}`).pluck().get()]).toEqual([table, 0]);
 });
+
+test("beside a batch, a message has the first state of its deliveries", () => {
+  const { store } = openTestStore();
+  store.commit([request([{ to: [1, 2] }, { mappedTo: [{ to, key: "k" }] }])]);
+  store.record([], [moveTo(1 as DeliveryId, "failed")]);
+  expect(store.message(1 as MessageRowId)?.state).toBe("queued");
+  store.record([], [moveTo(2 as DeliveryId, "delivered")]);
+  expect(store.message(1 as MessageRowId)?.state).toBe("failed");
+});

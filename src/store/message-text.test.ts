@@ -97,5 +97,11 @@ describe("free text", () => {
     expect(await ids({ userId: "ada", search: ["given", "é"] })).toEqual([2]);
     expect(await ids({ not: { search: "given-1" } })).toEqual([3, 2]);
     expect(await ids({ not: { search: ["GIVEN", "nothing"] } })).toEqual([3]);
+
+    const messageId = "4f503abe-1d2c-4b3a-8899-aabbccddeeff";
+    store.commit([request([{ messageId, text: "{}" }, { text: "{}" }])]);
+    expect(await ids({ search: "503A" })).toEqual([4]);
+    expect(await ids({ search: "4b3a-8899" })).toEqual([4]);
+    expect(await ids({ not: { search: "503a" } })).toEqual([5, 3, 2, 1]);
   });
 });

@@ -51,6 +51,8 @@ class Searched {
 type Word = {
   text: string;
   pattern: RegExp;
+  /** An id that Hookyard made is not in the bytes of its request. */
+  mayBeOfId: boolean;
   /** Of what a list shows of a message, any has to hold. */
   shown: readonly MessageTest[];
 };
@@ -110,7 +112,7 @@ export function createTextSearch({ db, mapped, postings, facts }: Sources): Text
       if (left.length > 0) missing.set(id, left);
     }
     if (missing.size === 0) return [...ids];
-    const { body, bytes, rows } = searched;
+    const { body, bytes } = searched;
     const ask = (id: number, carries: (word: Word) => boolean): void => {
       const left = missing.get(id)?.filter((word) => !carries(word));
       if (left?.length === 0) missing.delete(id);
@@ -119,6 +121,9 @@ export function createTextSearch({ db, mapped, postings, facts }: Sources): Text
     const [newest, oldest] = [ids[0] as number, ids.at(-1) as number];
     // Most requests have nothing of a word, and need no look at each message.
     const inBody = words.filter(({ pattern }) => pattern.test(body));
+    const rows =
+      searched.rows ??
+      (words.some(({ mayBeOfId }) => mayBeOfId) ? rowsOf.all(oldest, newest) : undefined);
     const names = rows?.flatMap(namesOf).join("\n") ?? "";
     const inNames = words.filter(({ pattern }) => pattern.test(names));
     const isSomewhere = inBody.length + inNames.length > 0;
@@ -259,7 +264,7 @@ function readingWords(db: Db, facts: MessageFacts): TextSearch["words"] {
         }),
         facts.test({ ...anyMessage, event: (name) => name !== null && pattern.test(name) }),
       ];
-      return { text, pattern, shown };
+      return { text, pattern, mayBeOfId: /^[\da-f-]{1,36}$/i.test(text), shown };
     });
   };
 }

@@ -17,7 +17,12 @@ import { storedFacts, attempt, moveTo, request, startOfTime } from "./store.fixt
  * Everything that the store asks of the database while it does each of its things once, and
  * SQLite's plan for it.
  */
-async function plans(): Promise<{ sql: string; plan: string }[]> {
+const plans = (): Promise<Plan[]> => (planned ??= plansOfAll());
+
+type Plan = { sql: string; plan: string };
+let planned: Promise<Plan[]> | null = null;
+
+async function plansOfAll(): Promise<Plan[]> {
   const opened = openDatabase(":memory:");
   const { db, close } = opened;
   const asked = new Set<string>();

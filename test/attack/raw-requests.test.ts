@@ -1,7 +1,8 @@
 /**
  * Requests as no client library writes them, from a seed, at all three ports: broken first lines,
  * headers and chunks, pipelining, slow pieces, connections that end too early.
- * `HOOKYARD_ATTACK_SEED` gives others.
+ * `HOOKYARD_ATTACK_SEED` gives others, and
+ * `npm run attack` makes more of them.
  */
 
 import { once } from "node:events";
@@ -11,7 +12,7 @@ import { createDice, type Dice } from "./dice.ts";
 import { startTargets, token, writeKey } from "./targets.ts";
 
 const seed = Number(process.env["HOOKYARD_ATTACK_SEED"] ?? 4000);
-const attacks = 4000;
+const attacks = process.env["MODE"] === "whole" ? 4000 : 1800;
 const atOnce = 50;
 const maxAnswer = 1_000_000;
 

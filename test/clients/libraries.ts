@@ -17,6 +17,8 @@ export type Library = {
   /** Its package is one of the project's own. */
   isOfProject?: boolean;
   types: readonly string[];
+  /** Fewer than of the others, where each is a request of its own. */
+  calls?: number;
   /** 503 once when left out. */
   faults?: Faults;
   /** How many of its messages it never sends again, or never sends; none when left out. */
@@ -42,6 +44,7 @@ export const libraries: readonly Library[] = [
     language: "node",
     page: "analytics-next.js",
     types: all,
+    calls: 40,
   },
   {
     name: "@rudderstack/analytics-js",
@@ -64,6 +67,7 @@ export const libraries: readonly Library[] = [
     language: "node",
     page: "analytics.js",
     types: without("screen", "alias"),
+    calls: 40,
     loses: { least: 1, most: 1, why: "a group call before the plugin is initialized" },
   },
   {

@@ -64,12 +64,19 @@ export const verbAnswers = {
     name: z.string(),
     seed: count,
     schedules: count,
+    stopped: z.boolean(),
     notes: texts,
     unsteady: z.array(z.object({ number: count, text: z.string() })),
     gone: z.string().nullable(),
     coverage: z.looseObject({}),
     finding: z
-      .object({ number: count, violations: texts, schedule: texts, scenario: z.string() })
+      .object({
+        number: count,
+        violations: texts,
+        states: z.array(z.object({ expected: z.string(), actual: z.string() })),
+        schedule: texts,
+        scenario: z.string().nullable(),
+      })
       .nullable(),
   }),
   share: z.object({ file: z.string(), bytes: count, messages: count }),

@@ -1,8 +1,11 @@
-/** `hookyard` as a program of its own, and what it must print with `--json`. */
+/** `hookyard` as a program of its own and in this process, and what it must print with `--json`. */
 
 import { spawn } from "node:child_process";
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { z } from "zod";
+import { createApp } from "../../src/app.ts";
+import { startControl } from "../../src/headless/control.ts";
+import { root } from "../../src/launch/build.ts";
 import { type verbAnswers, verbSchema } from "./answers.ts";
 import { program } from "../support/program.ts";
 
@@ -26,6 +29,31 @@ export function hookyard(args: readonly string[], { env, input, cwd }: RunOption
     kill: (signal: NodeJS.Signals) => child.kill(signal),
     stopReading: () => void child.stdout.destroy(),
   };
+}
+
+/** As `hookyard serve` does, in this process. Ends with the test, if it has not been stopped. */
+export async function startHere(
+  data: string,
+): Promise<{ ingestUrl: string; stop(): Promise<void> }> {
+  const unexpected: unknown[] = [];
+  const report = (error: unknown): void => void unexpected.push(error);
+  const version = "0.0.0";
+  const ports = { ingest: 0, endpoints: 0, endpointsTls: 0 };
+  const app = createApp({ data, ports, version, report, log: report });
+  const { dataDir, ingestUrl } = await app.start();
+  const { api } = app;
+  const of = { api, dataDir, root, port: 0, version, program: "headless", report } as const;
+  const control = await startControl(of);
+  let stopped: Promise<void> | null = null;
+  const stop = (): Promise<void> => {
+    stopped ??= control
+      .stop()
+      .then(() => app.stop())
+      .then(() => expect(unexpected).toEqual([]));
+    return stopped;
+  };
+  onTestFinished(stop);
+  return { ingestUrl, stop };
 }
 
 const schemas = new Map<string, z.ZodType>();

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { Surroundings } from "../crash/hookyard-process.ts";
-import type { startInProcess } from "../support/in-process.ts";
+import { startInProcess } from "../support/in-process.ts";
 import { startReceiver } from "../support/webhook-receiver.ts";
 import type { verbAnswers } from "./answers.ts";
 import { answerIn, hookyard } from "./command-line.ts";
@@ -44,8 +44,6 @@ export function verbsSuite(
   start: Start,
   { command = hookyard, withHostless = true }: { command?: Command; withHostless?: boolean } = {},
 ): void {
-  const begin = beginner(start, command);
-
   test("a configuration file and the environment set it up, with ports, secrets and traces", async () => {
     const collector = await startReceiver();
     const repository = directory();
@@ -66,6 +64,7 @@ destinations:
       OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/of/traces`,
       OTEL_EXPORTER_OTLP_HEADERS: "x-key=k%201",
     };
+    const begin = beginner(start, startInProcess);
     const found = await begin({ ports: [], cwd, env: { ...traced, SECRET: "s3cret" } });
     const uiUrl = (await found.ask("open", [], "", quietBrowser(repository))).url;
     expect(uiUrl).not.toMatch(/:4701\b/);
@@ -86,7 +85,7 @@ destinations:
   });
 
   test("every command answers with --json as its schema says", async () => {
-    const { data, run } = await begin();
+    const { data, run } = await beginner(start, command)();
     const beside = directory();
     const programs = quietBrowser(beside);
     const file = (name: string, text: string): string => {

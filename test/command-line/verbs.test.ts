@@ -3,17 +3,14 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createApp } from "../../src/app.ts";
 import { isProblem } from "../../src/domain/problem.ts";
 import { commands } from "../../src/headless/commands.ts";
-import { startControl } from "../../src/headless/control.ts";
-import { root } from "../../src/launch/build.ts";
 import { shareApi } from "../../src/share/share-file.ts";
 import { verbAnswers, verbSchema } from "./answers.ts";
 import { startHookyard, type Surroundings } from "../crash/hookyard-process.ts";
 import { runInProcess, startInProcess } from "../support/in-process.ts";
 import { startReceiver } from "../support/webhook-receiver.ts";
-import { answerIn, hookyard } from "./command-line.ts";
+import { answerIn, hookyard, startHere } from "./command-line.ts";
 import { beginner, directory, quietBrowser, verbsSuite } from "./verbs.suite.ts";
 
 async function start(data: string, surroundings: Surroundings = {}): Promise<void> {
@@ -28,24 +25,6 @@ async function start(data: string, surroundings: Surroundings = {}): Promise<voi
 
 verbsSuite(start);
 
-/** As `hookyard serve` does, in this process. */
-async function startHere(data: string): Promise<void> {
-  const unexpected: unknown[] = [];
-  const report = (error: unknown): void => void unexpected.push(error);
-  const version = "0.0.0";
-  const ports = { ingest: 0, endpoints: 0, endpointsTls: 0 };
-  const app = createApp({ data, ports, version, report, log: report });
-  const { dataDir } = await app.start();
-  const { api } = app;
-  const of = { api, dataDir, root, port: 0, version, program: "headless", report } as const;
-  const control = await startControl(of);
-  onTestFinished(async () => {
-    await control.stop();
-    await app.stop();
-    expect(unexpected).toEqual([]);
-  });
-}
-
 const uiUrlIn = (data: string): string =>
   (JSON.parse(readFileSync(join(data, "hookyard.running.json"), "utf8")) as { uiUrl: string })
     .uiUrl;
@@ -54,7 +33,7 @@ const uiUrlIn = (data: string): string =>
  * The suite has every command and the host as processes; what commands do and say is asked for in
  * this one.
  */
-const begin = beginner(startHere, startInProcess);
+const begin = beginner(async (data) => void (await startHere(data)), startInProcess);
 
 test("a message is sent, waited for, listed, shown and retried", async () => {
   const { run, ask } = await begin();
@@ -249,17 +228,9 @@ test("thousands of messages, and large ones, are sent in as many requests as it 
 
 test("the first message of all gets a source, a destination and a test endpoint", async () => {
   const data = directory();
-  await start(data);
-  const { code, err } = await hookyard([
-    "send",
-    "track",
-    "--event",
-    "X",
-    "--user",
-    "u",
-    "--data",
-    data,
-  ]).ended;
+  await startHere(data);
+  const sent = ["send", "track", "--event", "X", "--user", "u", "--data", data];
+  const { code, err } = await runInProcess(sent);
   expect(code).toBe(0);
   expect(err).toMatch(/^There was no source, so Hookyard created one, with a destination/);
   const kept = await hookyard(["apply", "--data", data, "--json"], { cwd: data }).ended;
@@ -363,14 +334,14 @@ test("one that stores nothing is found by the environment, one that was killed i
   const env = { HOOKYARD_URL: ready?.uiUrl ?? "", HOOKYARD_TOKEN: ready?.token ?? "" };
   expect(await hookyard(["clock", "--json"], { env }).ended).toMatchObject({ code: 0 });
   const wrong = { ...env, HOOKYARD_TOKEN: "x" };
-  expect(await hookyard(["clock"], { env: wrong }).ended).toMatchObject({ code: 3 });
+  expect(await runInProcess(["clock"], { env: wrong })).toMatchObject({ code: 3 });
   const following = ["wait", "tail"].map((name) => startInProcess([name], { env }));
   await expect.poll(() => following[1]?.said.err).toContain("Waiting for messages.");
   memory.kill("SIGTERM");
   await memory.ended;
   for (const { ended } of following)
     expect(await ended).toMatchObject({ code: 3, err: expect.stringContaining("Nothing answers") });
-  expect(await hookyard(["clock"], { env }).ended).toMatchObject({
+  expect(await runInProcess(["clock"], { env })).toMatchObject({
     code: 3,
     err: `Nothing answers at ${ready?.uiUrl}.\n`,
   });
@@ -389,28 +360,33 @@ test("one that stores nothing is found by the environment, one that was killed i
   });
   killed.kill("SIGKILL");
   await killed.ended;
-  expect(await hookyard(["clock", "--data", data]).ended).toMatchObject({
+  expect(await runInProcess(["clock", "--data", data])).toMatchObject({
     code: 3,
     err: expect.stringMatching(/^The Hookyard that ran as process \d+ no longer answers/),
   });
 });
 
 test.runIf(process.platform === "linux")(
-  "open, and a second serve with --open, show the one that runs",
+  "open, and hookyard alone where there is a display, show the one that runs",
   async () => {
     const data = directory();
     const programs = directory();
     const opened = join(programs, "opened");
     const launcher = join(programs, "xdg-open");
     writeFileSync(launcher, `#!/bin/sh\necho "$1" >> "${opened}"\n`, { mode: 0o755 });
-    await start(data);
+    await startHere(data);
     const env = { PATH: `${programs}:${process.env["PATH"]}` };
     const { code, out } = await hookyard(["open", "--json", "--data", data], { env }).ended;
     const { url } = answerIn("open", out);
     expect(code).toBe(0);
     expect(url).not.toContain("token");
-    const second = await hookyard(["serve", "--open", "--data", data], { env }).ended;
-    expect(second).toMatchObject({ code: 0, err: expect.stringContaining(`already runs`) });
+    const alone = (DISPLAY: string) =>
+      hookyard(["--data", data], { env: { ...env, DISPLAY, WAYLAND_DISPLAY: "" } }).ended;
+    expect(await alone(":0")).toMatchObject({
+      code: 0,
+      err: expect.stringContaining("already runs"),
+    });
+    expect(await alone("")).toMatchObject({ code: 1, err: expect.stringContaining("is in use") });
     const links = readFileSync(opened, "utf8").trimEnd().split("\n");
     expect(links).toHaveLength(2);
     const address = `${url}/#token=${readFileSync(join(data, "token"), "utf8")}`;
@@ -420,7 +396,7 @@ test.runIf(process.platform === "linux")(
     }
 
     writeFileSync(launcher, "#!/bin/sh\nexit 3\n");
-    expect(await hookyard(["open", "--data", data], { env }).ended).toEqual({
+    expect(await runInProcess(["open", "--data", data], { env })).toEqual({
       code: 1,
       out: "",
       err: `The browser could not be opened. Open this address yourself: ${address}\n`,
@@ -430,17 +406,19 @@ test.runIf(process.platform === "linux")(
 
 test("share leaves nothing behind but its file, and whoever opens that nothing at all", async () => {
   const [data, temporary] = [directory(), directory()];
-  await start(data);
+  await startHere(data);
   const file = join(directory(), "all.hookyard");
   const env = { ...quietBrowser(directory()), TMPDIR: temporary };
   const run = (...args: string[]) => hookyard(args, { env });
   expect(await run("share", file, "--data", data).ended).toMatchObject({ code: 0, err: "" });
   expect(statSync(file).mode & 0o777).toBe(0o600);
-  expect(await run("share", file, "--data", data).ended).toMatchObject({
+  const shareHere = (...args: string[]) =>
+    runInProcess(["share", file, ...args, "--data", data], { env });
+  expect(await shareHere()).toMatchObject({
     code: 1,
     err: `${file} already exists. --force replaces it.\n`,
   });
-  expect(await run("share", file, "--force", "--data", data).ended).toMatchObject({ code: 0 });
+  expect(await shareHere("--force")).toMatchObject({ code: 0 });
   expect(readdirSync(temporary)).toEqual([]);
 
   const opened = run(file);

@@ -318,7 +318,7 @@ const examples: [Run][] = [
 test("what a receiver heard of an audience adds up to its members", async ({ start }) => {
   await fc.assert(
     fc.asyncProperty(runs, (run) => play(run, start)),
-    { numRuns: 60, examples },
+    { numRuns: 30, examples },
   );
 });
 

@@ -99,6 +99,32 @@ describe("an advance under steady traffic", () => {
     expect((await app.delivery(id)).state).toBe("expired");
   });
 
+  test("stands while an own retry waits for the connection of what came in", async ({ start }) => {
+    const app = await start.app({ clock: "paused" });
+    const held = new Map<string, () => void>();
+    const receiver = await start.receiver((response, { body }) => {
+      const { event } = JSON.parse(body) as { event: string };
+      if (event === "Retried") response.writeHead(receiver.requests.length === 1 ? 503 : 200).end();
+      else held.set(event, () => response.writeHead(200).end());
+    });
+    await app.call("settings.update", { laneConnections: 1 });
+    await app.destination([receiver.url]);
+    const id = await app.send({ event: "Retried" });
+    await app.settle();
+    const due = Date.parse((await app.delivery(id)).nextAttemptAt ?? "");
+    const clockNow = async () => Date.parse((await app.call("clock.get", {})).now);
+    await app.send({ event: "Own" });
+    await until(() => held.has("Own"));
+    const advanced = app.advance({ byMs: hour });
+    await until(async () => (await app.call("clock.get", {})).advance !== null);
+    await app.send({ event: "Arrived" });
+    held.get("Own")?.();
+    await until(async () => held.has("Arrived") && (await clockNow()) >= due);
+    held.get("Arrived")?.();
+    expect((await advanced).endedEarly).toBeNull();
+    expect(Date.parse((await app.delivery(id)).attempts[1]?.startedAt ?? "")).toBe(due);
+  });
+
   test("jumps over nothing that a test endpoint holds", async ({ start }) => {
     const app = await start.app({ clock: "paused" });
     const endpoint = await app.call("endpoints.create", {

@@ -336,6 +336,11 @@ describe("times", () => {
     expect((await app.messages()).map((message) => Date.parse(message.timestamp) - now)).toEqual([
       -7000, -7000, 86_393_000,
     ]);
+    const corrected = [expect.stringContaining(`${timestamp} became`)];
+    const recorded = await app.messages();
+    expect(recorded.map(({ warnings }) => warnings)).toEqual([corrected, corrected, []]);
+    const { id: replayId } = await app.call("messages.replay", { id: recorded[0]?.id ?? "" });
+    expect((await app.call("messages.get", { id: replayId })).warnings).toEqual(corrected);
     expect((await destination.received())[0]).toMatchObject({
       originalTimestamp: timestamp,
       sentAt,

@@ -25,7 +25,8 @@ test("the library comes with its key and this address, for the page to load agai
     });
     const script = await answer.text();
     expect(script).toContain(JSON.stringify(writeKey));
-    expect(script).toContain(JSON.stringify(`${host}/v1`));
+    const prefix = path.startsWith("/a/prefix/") ? "/a/prefix" : "";
+    expect(script).toContain(JSON.stringify(`${host}${prefix}/v1`));
     expect(script).not.toMatch(/__WRITE_KEY__|api\.segment\.io|sourceMappingURL/);
   }
 });

@@ -59,7 +59,7 @@ test.each<[string, string | Uint8Array, string, object]>([
     "a missing key",
     post("/v1/track", track, closing),
     "401 Unauthorized: the request has no write key. Send it as the user name of Basic",
-    { code: "missing_write_key", path: "/v1/track", advice: null },
+    { code: "missing_write_key", advice: null, message: expect.stringContaining("`writeKey`") },
   ],
   [
     "a key that is too long for a source",
@@ -95,6 +95,12 @@ test.each<[string, string | Uint8Array, string, object]>([
     "headers that are too large",
     once11("GET /v1/track", `X: ${"x".repeat(20_000)}\r\n`),
     "431 Request Header Fields Too Large: the request line and headers are over 16 KB\r\n",
+    { code: "invalid_http", method: null, path: null },
+  ],
+  [
+    "HTTP/2 without TLS",
+    "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "400 Bad Request: the client speaks HTTP/2, and this port speaks HTTP/1.1. Let the client use HTTP/1.1\r\n",
     { code: "invalid_http", method: null, path: null },
   ],
   ["no HTTP", "nonsense\r\n\r\n", "400 Bad Request: the input is not", { code: "invalid_http" }],

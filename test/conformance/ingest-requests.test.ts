@@ -347,6 +347,29 @@ describe("a browser", () => {
     });
   });
 
+  test("behind a proxy is sent back to the proxy", async () => {
+    const app = await startIngestApp();
+    const host = `127.0.0.1:${app.port}`;
+    const sentTo = async (prefix: string, headers: Record<string, string>) => {
+      const { json } = await app.send(`${prefix}/v1/projects/${writeKey}/settings`, undefined, {
+        method: "GET",
+        key: null,
+        headers,
+      });
+      const { apiHost, protocol } = (json as typeof settings).integrations["Segment.io"];
+      return [apiHost, protocol];
+    };
+    const settings = { integrations: { "Segment.io": { apiHost: "", protocol: "" } } };
+    expect(await sentTo("/ingest/events/", {})).toEqual([`${host}/ingest/events/v1`, "http"]);
+    const tls = { "X-Forwarded-Proto": "https" };
+    expect(await sentTo("", tls)).toEqual([`${host}/v1`, "https"]);
+    const kept = { ...tls, "X-Forwarded-Host": host };
+    expect(await sentTo("", kept)).toEqual([`${host}/v1`, "https"]);
+    // It gave this port's address in place of its own, where there is no TLS.
+    const replaced = { ...tls, "X-Forwarded-Host": "shop.example" };
+    expect(await sentTo("", replaced)).toEqual([`${host}/v1`, "http"]);
+  });
+
   test("of RudderStack gets a source without destinations and without reports", async () => {
     const app = await startIngestApp();
     const source = {

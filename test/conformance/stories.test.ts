@@ -75,6 +75,9 @@ test.each(stories)(
       const { call } = own(app);
       const { id, scenes, at } = await call("stories.open", { file });
       expect(at).toBe(0);
+      // The system may give any other to somebody else while the story begins again.
+      const { ingestUrl } = await beside(app, id).call("about.get", {});
+      expect(Number(new URL(ingestUrl).port)).toBeLessThan(32_768);
       const seen: string[] = [];
       for (const scene of scenes.keys()) {
         const story = await call("stories.go", { id, to: scene + 1 });
@@ -86,7 +89,7 @@ test.each(stories)(
         const story = await call("stories.go", { id, to: scene + 1 });
         expect(withoutRun(story) + (await everything(beside(app, id)))).toBe(seen[scene]);
       }
-      for (let again = 0; again < 5; again += 1) {
+      for (let again = 0; again < 2; again += 1) {
         const { scenes: played } = await call("stories.go", { id, to: scenes.length, again: true });
         expect(played.map(({ problems }) => problems).flat()).toEqual([]);
       }

@@ -11,7 +11,7 @@ import type { Load } from "./load.ts";
 import { readData } from "./on-disk.ts";
 
 /** CRASH_KILLS=300 npx vitest run test/crash/crash.test.ts */
-const kills = Number(process.env["CRASH_KILLS"] ?? 16);
+const kills = Number(process.env["CRASH_KILLS"] ?? 10);
 
 /** Each fifth kill comes at any moment of the start, ready or not. */
 const isAtStart = (kill: number): boolean => kill % 5 === 4;

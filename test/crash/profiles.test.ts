@@ -8,7 +8,7 @@ import type { Addresses, HookyardProcess } from "./hookyard-process.ts";
 import { startLoad } from "./load.ts";
 import { readData } from "./on-disk.ts";
 
-const kills = 10;
+const kills = 6;
 const writeKey = "key";
 
 function start(data: string): HookyardProcess {

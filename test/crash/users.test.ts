@@ -12,7 +12,8 @@ import { startReceiver, type WebhookReceiver } from "../support/webhook-receiver
 import { call, startHookyard, type Addresses, type HookyardProcess } from "./hookyard-process.ts";
 import { readData } from "./on-disk.ts";
 
-const users = 3000;
+/** Enough for a kill to come in the middle: the work is done in slices of 50. */
+const users = 1500;
 const writeKey = "key";
 const userId = (nth: number): string => `u${String(nth).padStart(6, "0")}`;
 const everybody = Array.from({ length: users }, (_, nth) => userId(nth));
@@ -182,7 +183,7 @@ test("a first sync: every member has exactly one accepted identify, and has been
 });
 
 test("a deletion: every user has exactly one accepted delete, and is gone", async () => {
-  const named = everybody.slice(0, 2000);
+  const named = everybody.slice(0, 1000);
   const { data, out, answer } = await interrupted({
     begin: async ({ addresses, out }) => ({
       out,
@@ -227,7 +228,7 @@ test("a destination that is connected later: every member is sent to it by exact
     // The audience itself has sent one to each of them.
     done: `SELECT count(*) - ${users} FROM messages WHERE ${ofAudience}`,
     all: users,
-    shares: [0.1, 0.35, 0.6],
+    shares: [0.1, 0.5],
   });
   await endWell(data, async (addresses) => {
     const { items } = await call<{ items: object[] }>(addresses, "GET", "audiences");

@@ -48,7 +48,10 @@ test("the wrong receiver fails as the page shows", async () => {
   const shown = [...page.matchAll(/^ {2}\d\. (.*)$/gm)].map(([, step]) => step);
   const { explored, steps } = await search(block("js wrong"));
   expect(steps).toEqual(shown);
-  expect(page).toContain(`✗ ${explored.finding?.violations[0]?.text}`);
+  const [violation] = explored.finding?.violations ?? [];
+  expect(page).toContain(`✗ ${violation?.text}`);
+  expect(page).toContain(`  expected  ${violation?.states?.expected}\n`);
+  expect(page).toContain(`  actual    ${violation?.states?.actual}\n`);
 });
 
 test("with the right line, every schedule holds", async () => {

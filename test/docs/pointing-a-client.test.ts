@@ -113,7 +113,7 @@ const python = {
 };
 const go = {
   file: "client.go",
-  command: (path: string): [string, ...string[]] => ["go", "run", path],
+  command: (path: string): [string, ...string[]] => ["go", "run", "-ldflags=-s -w", path],
   reason: here.go.reason,
 };
 for (const file of ["go.mod", "go.sum"])
@@ -159,7 +159,10 @@ const runners: Runner[] = [
     name: "Java",
     file: "Shop.java",
     program: inspectors("Java"),
-    command: (path) => ["java", "-cp", join(here.java.folder ?? "", "libraries", "*"), path],
+    command: (path) => [
+      ...(["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"] as const),
+      ...["-cp", join(here.java.folder ?? "", "libraries", "*"), path],
+    ],
     reason: here.java.reason,
   },
   {

@@ -177,12 +177,18 @@ function isSyntaxNode(value: unknown): value is SyntaxNode {
 }
 
 function otherNamesIn(texts: readonly Text[], wrong = otherNames): string[] {
-  return texts.flatMap((one) =>
-    Object.entries(wrong).flatMap(([name, others]) => {
-      const found = others.exec(one.text)?.[0];
-      return found === undefined ? [] : [`${one.at}: “${found}”, where ${name} is meant`];
-    }),
-  );
+  const all = Object.entries(wrong);
+  // Most texts are names, and most names come often.
+  const right = new Set<string>();
+  return texts.flatMap((one) => {
+    if (right.has(one.text)) return [];
+    const found = all.flatMap(([name, others]) => {
+      const other = others.exec(one.text)?.[0];
+      return other === undefined ? [] : [`${one.at}: “${other}”, where ${name} is meant`];
+    });
+    if (found.length === 0) right.add(one.text);
+    return found;
+  });
 }
 
 const filesIn = (patterns: string[]): string[] =>

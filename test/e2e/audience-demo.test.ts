@@ -177,11 +177,24 @@ describe("an audience", () => {
     const creates = inspector.hold("audiences.create");
     creates.release();
     await view.make.click();
+    await view.rule.howOften.fill("0");
+    await view.rule.howOften.and(page.locator("[aria-invalid]")).waitFor();
     await view.name.fill("Others");
+    await expect.poll(() => view.rule.howOften.inputValue()).toBe("1");
     await view.rule.event.fill("Order Completed");
+    await page.getByRole("radio", { name: "on a schedule" }).click();
+    const every = page.getByRole("textbox", { name: "Every", exact: true });
+    const unit = page.getByRole("combobox", { name: "Unit" });
+    await unit.selectOption("minutes");
+    await expect.poll(() => every.inputValue()).toBe("1");
+    await every.fill("0");
+    await every.and(page.getByTitle("A number from 0.017 to 527040")).waitFor();
+    await every.fill("");
+    await every.pressSequentially("605");
+    await expect.poll(() => unit.inputValue()).toBe("minutes");
     await view.make.click();
     await view.editor("Others").waitFor();
-    expect(creates.inputs).toMatchObject([{ name: "Others" }]);
+    expect(creates.inputs).toMatchObject([{ name: "Others", sync: { everyMs: 36_300_000 } }]);
   });
 });
 
@@ -198,6 +211,7 @@ test("a computed trait shows its values before it is made, and tells them", asyn
   const { page } = await open("/audiences");
   const view = audiencesPage(page);
   await view.makeFirstTrait.click();
+  await page.getByText("After you create it, the messages with its values appear here.").waitFor();
   await view.name.fill("Lifetime value");
   await view.aggregate.selectOption("sum");
   await view.computation.property.fill("total");
@@ -261,4 +275,13 @@ test("a profile shows how an anonymous visitor became a user, and that what was 
   await view.list.getByText("No identity starts with this.").waitFor();
   await expect.poll(() => view.find.inputValue()).toBe("ada");
   expect(await view.find.evaluate((field) => field.matches(":focus"))).toBe(true);
+
+  const { id } = await inspector.call("audiences.create", { name: "Testers", members: ["ana"] });
+  await page.evaluate(`location.hash = "#/profiles?audience=${id}"`);
+  await view.find.fill("");
+  await expect.poll(() => view.entry("ben").count()).toBe(0);
+  await view.entry("ana").click();
+  await page.waitForURL(/#\/profiles\/\w+\?audience=/);
+  await view.list.getByRole("button", { name: "Show all profiles" }).click();
+  await view.entry("ben").waitFor();
 });

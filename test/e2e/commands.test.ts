@@ -1,4 +1,4 @@
-import type { Locator } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { describe, expect } from "vitest";
 import { composerPage } from "./pages/composer.ts";
 import { destinationsPage } from "./pages/destinations.ts";
@@ -35,16 +35,103 @@ const shop = sharing(async (inspector) => {
   await inspector.call("pipeline.settle", {});
 });
 
+/** With what is there once the view has what it shows: no other view has it. */
+function placesOf(
+  page: Page,
+  message: string,
+): Record<string, { place: string; shown: Locator[] }> {
+  const main = page.getByRole("main");
+  const heading = (name: string) => main.getByRole("heading", { name }).first();
+  const { view: settings } = settingsPage(page);
+  return {
+    Live: {
+      place: `/live/${message}`,
+      shown: [
+        heading("First"),
+        main.getByRole("button", { name: /^Round 1: / }),
+        livePage(page).rows.first(),
+      ],
+    },
+    Sources: {
+      place: "/sources",
+      shown: [
+        sourcesPage(page).editor("Shop web").getByRole("link", { name: "Billing" }),
+        sourcesPage(page).snippet("cURL"),
+      ],
+    },
+    Destinations: {
+      place: "/destinations",
+      shown: [
+        destinationsPage(page).editor("Billing"),
+        destinationsPage(page).deliveries.getByRole("link").first(),
+      ],
+    },
+    "Test endpoints": {
+      place: "/endpoints",
+      shown: [
+        endpointsPage(page).editor("flaky-billing").getByRole("link", { name: "Billing" }),
+        endpointsPage(page).presets("certificates").first(),
+        endpointsPage(page).received.first(),
+      ],
+    },
+    Retries: { place: "/retries", shown: [heading("No delivery is waiting")] },
+    Scenarios: { place: "/scenarios/outage.yaml", shown: [heading("An outage")] },
+    Settings: {
+      place: "/settings",
+      // A section that has not loaded is a heading.
+      shown: [
+        settings.getByRole("table", { name: "Pieces of the switch" }),
+        settings.locator(".profile").first(),
+        settings.getByRole("textbox", { name: "Seed" }),
+        settings.getByRole("radiogroup", { name: "Durability" }),
+        settings.getByText("Data directory", { exact: true }),
+      ],
+    },
+  };
+}
+
+/** From now on the page marks what had the focus, and knows when the focus has come round. */
+const followFocus = (page: Page): Promise<void> =>
+  page.evaluate(`document.addEventListener("focusin", ({ target }) => {
+    if (target.dataset.seen) window.isRound = true;
+    target.dataset.seen = "yes";
+  })`);
+
+/** The controls in a part of the page that Tab does not come to, on its way round the page. */
+async function missedByTab(page: Page, part: string): Promise<string[]> {
+  await page.evaluate(`(() => {
+    document.activeElement?.blur();
+    for (const each of document.querySelectorAll("[data-seen]")) each.removeAttribute("data-seen");
+    window.isRound = false;
+  })()`);
+  for (let presses = 0; presses < 200; presses += 1) {
+    if (presses % 10 === 0 && (await page.evaluate<boolean>("window.isRound"))) break;
+    await page.keyboard.press("Tab");
+  }
+  return page.evaluate<
+    string[]
+  >(`[...document.querySelectorAll("${part} :is(button, a[href], input, select, textarea, [tabindex='0'])")]
+    .filter((each) => !each.disabled && (each.tabIndex === 0 || each.matches("nav[aria-label=Views] a")))
+    .filter((each) => each.checkVisibility({ visibilityProperty: true }) && !each.dataset.seen)
+    .map((each) => each.outerHTML.slice(0, 120))`);
+}
+
 describe("the keyboard alone", () => {
   shop("leads to every view through the command palette", async ({ visit }) => {
     const { page } = await visit();
     const palette = palettePage(page);
-    const frame = framePage(page);
-    for (const label of labels.toReversed()) {
+    await palette.open();
+    await palette.input.fill("go to");
+    await expect
+      .poll(() => palette.offers.filter({ hasText: /^Go to/ }).allTextContents())
+      .toEqual(labels.map((label) => `Go to ${label}`));
+    await page.keyboard.press("Escape");
+    await palette.dialog.waitFor({ state: "detached" });
+    for (const label of ["Receivers", "Live"]) {
       await palette.run(`Go to ${label}`);
       await page.locator("nav [aria-current=page]").filter({ hasText: label }).waitFor();
     }
-    await expect.poll(() => frame.links.allTextContents()).toEqual(labels);
+    await expect.poll(() => framePage(page).links.allTextContents()).toEqual(labels);
   });
 
   shop("leaves Enter and Escape to an input method that composes a word", async ({ visit }) => {
@@ -112,29 +199,6 @@ describe("the keyboard alone", () => {
     await palette.chosen.waitFor();
   });
 
-  shop("leads to every view with Tab and Enter", async ({ visit }) => {
-    const { page } = await visit();
-    await framePage(page).clock.waitFor();
-    for (const label of labels) {
-      await page.evaluate("document.activeElement?.blur()");
-      await framePage(page)
-        .viewLink(label)
-        .evaluate((link) => link.ownerDocument.body.focus());
-      // The focus is in the list of the view, so Tab goes round to the rail.
-      for (let presses = 0; presses < 200; presses += 1) {
-        await page.keyboard.press("Tab");
-        if (
-          await framePage(page)
-            .viewLink(label)
-            .evaluate((link) => link.matches(":focus"))
-        )
-          break;
-      }
-      await page.keyboard.press("Enter");
-      await page.locator("nav [aria-current=page]").filter({ hasText: label }).waitFor();
-    }
-  });
-
   test("does on Live what the pointer does: walk, open, go back, retry, open the attempt", async ({
     open,
     inspector,
@@ -169,81 +233,23 @@ describe("the keyboard alone", () => {
   });
 
   shop(
-    "reaches every control of every view with Tab, and none of them holds the focus",
+    "leads to every view with Tab and Enter, and reaches every control with Tab, and none of them holds the focus",
     async ({ visit, inspector }) => {
       const { items } = await inspector.call("messages.list", {});
       const { page } = await visit();
-      const main = page.getByRole("main");
-      const heading = (name: string) => main.getByRole("heading", { name }).first();
-      const { view: settings } = settingsPage(page);
-      /** With what is there once the view has what it shows: no other view has it. */
-      const places: [place: string, shown: Locator[]][] = [
-        [
-          `/live/${items[0]?.id}`,
-          [
-            heading("First"),
-            main.getByRole("button", { name: /^Round 1: / }),
-            livePage(page).rows.first(),
-          ],
-        ],
-        [
-          "/sources",
-          [
-            sourcesPage(page).editor("Shop web").getByRole("link", { name: "Billing" }),
-            sourcesPage(page).snippet("cURL"),
-          ],
-        ],
-        [
-          "/destinations",
-          [
-            destinationsPage(page).editor("Billing"),
-            destinationsPage(page).deliveries.getByRole("link").first(),
-          ],
-        ],
-        [
-          "/endpoints",
-          [
-            endpointsPage(page).editor("flaky-billing").getByRole("link", { name: "Billing" }),
-            endpointsPage(page).presets("certificates").first(),
-            endpointsPage(page).received.first(),
-          ],
-        ],
-        ["/retries", [heading("No delivery is waiting")]],
-        ["/scenarios/outage.yaml", [heading("An outage")]],
-        [
-          "/settings",
-          // A section that has not loaded is a heading.
-          [
-            settings.getByRole("table", { name: "Pieces of the switch" }),
-            settings.locator(".profile").first(),
-            settings.getByRole("textbox", { name: "Seed" }),
-            settings.getByRole("radiogroup", { name: "Durability" }),
-            settings.getByText("Data directory", { exact: true }),
-          ],
-        ],
-      ];
-      for (const [place, shown] of places) {
-        await page.evaluate(`location.hash = ${JSON.stringify(`#${place}`)}`);
+      const places = placesOf(page, items[0]?.id ?? "");
+      await followFocus(page);
+      for (const label of labels.toReversed()) {
+        // That Tab leads to it is seen in each view.
+        await framePage(page).viewLink(label).focus();
+        await page.keyboard.press("Enter");
+        await page.locator("nav [aria-current=page]").filter({ hasText: label }).waitFor();
+        const { place, shown } = places[label] ?? { place: null, shown: [] };
+        if (place !== null) await page.evaluate(`location.hash = ${JSON.stringify(`#${place}`)}`);
         for (const part of shown) await part.waitFor({ state: "attached" });
-        await page.evaluate("document.activeElement?.blur()");
-        await page.evaluate(
-          "document.querySelectorAll('[data-seen]').forEach((each) => each.removeAttribute('data-seen'))",
+        expect(await missedByTab(page, place === null ? "nav" : ":is(nav, main)"), label).toEqual(
+          [],
         );
-        // Round once, wherever the focus begins; between the last control and the first one nothing
-        // has it.
-        for (let presses = 0; presses < 150; presses += 1) {
-          await page.keyboard.press("Tab");
-          const isBack = await page.evaluate<boolean>(
-            "(() => { const at = document.activeElement; if (at.dataset.seen) return true; if (at !== document.body) at.dataset.seen = 'yes'; return false; })()",
-          );
-          if (isBack) break;
-        }
-        const missed = await page.evaluate<
-          string[]
-        >(`[...document.querySelectorAll("main :is(button, a[href], input, select, textarea, [tabindex='0'])")]
-        .filter((each) => !each.disabled && each.tabIndex === 0 && each.checkVisibility({ visibilityProperty: true }) && !each.dataset.seen)
-        .map((each) => each.outerHTML.slice(0, 120))`);
-        expect(missed, place).toEqual([]);
       }
     },
   );
@@ -305,18 +311,16 @@ describe("the palette", () => {
       const details = page.getByRole("region", { name: "Message details" });
       const byText: [text: string, offer: RegExp, place: string][] = [
         ["billing", /^Billing\W*destination/, `#/destinations/${destination?.id}`],
-        [destination?.id ?? "", /^Billing/, `#/destinations/${destination?.id}`],
         [source?.writeKey ?? "", /^Shop web/, `#/sources/${source?.id}`],
-        ["u_1042", /^u_1042\W*profile/, "#/profiles/"],
-        ["jitter", /^Delivery\W*settings/, "#/settings/delivery"],
+        [destination?.id ?? "", /^Billing/, `#/destinations/${destination?.id}`],
         [delivery?.id ?? "", /^Delivery dlv_/, `#/live/${message?.id}?delivery=${delivery?.id}`],
+        ["u_1042", /^u_1042\W*profile/, "#/profiles/"],
         [message?.id ?? "", /^First/, `#/live/${message?.id}`],
+        ["jitter", /^Delivery\W*settings/, "#/settings/delivery"],
         [message?.messageId ?? "", /^First/, `#/live/${message?.id}`],
       ];
+      // Each leads to another place than the one before.
       for (const [text, offer, place] of byText) {
-        // Some lead to one place: each has to lead away from here.
-        await page.evaluate("location.hash = '#/deletions'");
-        await page.locator("nav [aria-current=page]").filter({ hasText: "Deletions" }).waitFor();
         await palette.open();
         await palette.input.fill(text);
         await palette.chosen.filter({ hasText: offer }).waitFor();
@@ -337,30 +341,11 @@ describe("the palette", () => {
   );
 });
 
-test("the palette finds a message and its delivery by ids that have letters", async ({
-  open,
-  inspector,
-}) => {
-  await inspector.shop();
-  await inspector.send(Array.from({ length: 10 }, () => ({ userId: "u_1", event: "Tenth" })));
-  await inspector.call("pipeline.settle", {});
-  const { page } = await open();
-  const palette = palettePage(page);
-  await palette.open();
-  for (const [id, offer] of [
-    ["msg_00000000a", /^Tenth/],
-    ["dlv_00000000a", /^Delivery dlv_/],
-  ] as const) {
-    await palette.input.fill(id);
-    await palette.chosen.filter({ hasText: offer }).waitFor();
-  }
-});
-
 describe("what lies over the views", () => {
-  test("is the list of shortcuts with ?, which Esc closes", async ({ open }) => {
-    const { page } = await open("/sources");
+  shop("is the list of shortcuts with ?, which Esc closes", async ({ visit }) => {
+    const { page } = await visit("/sources");
     const { shortcuts } = palettePage(page);
-    await page.getByRole("heading", { name: "Create the first source" }).waitFor();
+    await sourcesPage(page).editor("Shop web").waitFor();
     await page.keyboard.press("?");
     await shortcuts.waitFor();
     const words = await shortcuts.innerText();
@@ -391,7 +376,7 @@ describe("what lies over the views", () => {
     await shortcuts.waitFor({ state: "detached" });
   });
 
-  test("is the palette, which offers what a view can do, marks what was typed, and filters messages by any text", async ({
+  test("is the palette, which offers what a view can do, finds things by ids that have letters, and filters messages by any text", async ({
     open,
     inspector,
   }) => {
@@ -399,13 +384,24 @@ describe("what lies over the views", () => {
     await inspector.send([
       { userId: "u_1", event: "Order Completed" },
       { userId: "u_2", event: "Cart Viewed" },
+      ...Array.from({ length: 8 }, () => ({ userId: "u_3", event: "Signed Up" })),
     ]);
+    await inspector.call("pipeline.settle", {});
     const { page } = await open("/endpoints");
     const palette = palettePage(page);
     await page.getByRole("region", { name: "Test endpoint flaky-billing" }).waitFor();
     await palette.open();
     await palette.input.fill("new test");
     await palette.chosen.filter({ hasText: "New test endpoint" }).waitFor();
+    await page.keyboard.press("ArrowUp");
+    await palette.chosen.filter({ hasText: "Filter messages for" }).waitFor();
+    for (const [id, offer] of [
+      ["msg_00000000a", /^Signed Up/],
+      ["dlv_00000000a", /^Delivery dlv_/],
+    ] as const) {
+      await palette.input.fill(id);
+      await palette.chosen.filter({ hasText: offer }).waitFor();
+    }
     await palette.input.fill("cart viewed");
     await page.keyboard.press("ArrowUp");
     await palette.chosen.filter({ hasText: "Filter messages for" }).waitFor();

@@ -65,6 +65,7 @@ describe("a deletion", () => {
     await view.suppressed.fill("ana\nben, ..");
     await view.suppress.click();
     await view.lift("ana").waitFor();
+    await expect.poll(() => view.suppressed.inputValue()).toBe("");
     await view.lift("ben").waitFor();
     await view.lift("..").click();
     await view.lift("..").waitFor({ state: "detached" });
@@ -143,6 +144,9 @@ describe("a deletion", () => {
     await view.state
       .getByText("No delete message was sent, because the request says so.")
       .waitFor();
+    await page.goBack();
+    await expect.poll(() => view.users.inputValue()).toBe("");
+    await expect.poll(() => view.sends.isChecked()).toBe(true);
 
     const filters = [{ name: "No deletes", if: 'type = "delete"', action: "drop" as const }];
     await inspector.call("destinations.update", { id: destination.id, filters });

@@ -22,6 +22,11 @@ describe("one destination", () => {
     await expect.poll(() => request.textContent()).toContain("u_7");
     await result.getByLabel("Response, exact bytes").first().waitFor();
     expect(await seriousFindings(page)).toEqual([]);
+    const sending = inspector.hold("destinations.test");
+    await destinations.test.send.click();
+    await result.waitFor({ state: "detached" });
+    sending.release();
+    await result.waitFor();
   });
 
   test("with mappings sends the request of each that matches, and says why others do not", async ({

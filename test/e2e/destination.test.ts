@@ -14,7 +14,10 @@ describe("a destination", () => {
     const destinations = destinationsPage(page);
     await destinations.setUpFirst.click();
     await destinations.fresh.getByText("from the catalog").waitFor();
+    expect(await destinations.problems.count()).toBe(0);
+    await destinations.url(1).focus();
     await destinations.name.fill("Billing");
+    await destinations.problems.first().waitFor();
     await destinations.source("Shop web").check();
     for (const number of [1, 2, 3, 4, 5]) {
       if (number > 1) await destinations.addWebhook.click();
@@ -46,6 +49,12 @@ describe("a destination", () => {
         ["/5", {}],
       ],
     );
+    await page.getByRole("button", { name: "Remove", exact: true }).click();
+    await page.getByText("requests no longer carry X-Signature").waitFor();
+    await destinations.save.click();
+    await expect
+      .poll(async () => (await inspector.call("destinations.list", {})).items[0]?.hasSharedSecret)
+      .toBe(false);
   });
 
   test("that could not be saved leaves the focus on the button that saves", async ({

@@ -16,6 +16,8 @@ describe("a test endpoint", () => {
     await endpoints.name.fill("Flaky billing");
     await endpoints.name.press("Enter");
     await expect.poll(() => endpoints.address.textContent()).toMatch(/\/flaky-billing$/);
+    // After a reload it is no longer what was just created.
+    await page.waitForURL(/#\/endpoints\/\w+$/);
     await endpoints.program.fill("503 → 200");
     await endpoints.program.press("Enter");
     await endpoints.step(2).waitFor();
@@ -92,6 +94,21 @@ describe("a test endpoint", () => {
     await page.evaluate(`location.hash = "#/endpoints/${id}/${first?.id}"`);
     await page.getByRole("button", { name: "Show older" }).click();
     await receivedBytes.getByText("the first").waitFor();
+    await page.getByRole("button", { name: "Clear", exact: true }).click();
+    const dialog = page.getByRole("dialog", { name: "Delete 31 received requests?" });
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await page.getByText("Listening. Requests appear here").waitFor();
+    await page.waitForURL(/#\/endpoints\/\w+$/);
+    await fetch(url, { method: "POST", body: "the next" });
+    await receivedBytes.getByText("the next").waitFor();
+    await page.getByRole("button", { name: "Clear", exact: true }).click();
+    await page.getByRole("dialog", { name: "Delete 1 received request?" }).waitFor();
+    inspector.answer("endpoints.requests", async (answered) => {
+      const { status, body } = await answered();
+      return { status, body: { ...(body as object), dropped: 1 } };
+    });
+    await page.reload();
+    await page.getByText("1 older request dropped").waitFor();
   });
 
   test("draws a random step as its share, and has its presets in groups", async ({
@@ -106,6 +123,11 @@ describe("a test endpoint", () => {
     const endpoints = endpointsPage(page);
     await endpoints.bead(/200 70 %.*503 30 %/).waitFor();
     await endpoints.bead(/delivered.*round 1, 70 % of deliveries/).waitFor();
+    const failures = page.getByRole("textbox", { name: "Random failures, per cent" });
+    await expect.poll(() => failures.inputValue()).toBe("30");
+    await failures.fill("0");
+    await failures.press("Enter");
+    await expect.poll(() => endpoints.program.inputValue()).toBe("200");
     await expect.poll(() => endpoints.presets("certificates").count()).toBe(4);
     await endpoints.presets("slow").filter({ hasText: "times out" }).click();
     await expect.poll(() => endpoints.does(1).inputValue()).toBe("hang");

@@ -101,9 +101,15 @@ describe("a fault program", () => {
     await endpoints.does(2).selectOption("drip");
     await endpoints.status(1).selectOption("503");
     await expect.poll(() => endpoints.program.inputValue()).toMatch(/^503 → drip/);
+    const details = endpoints.step(1).getByRole("button", { expanded: true });
+    await endpoints.step(1).getByText("no delay, no headers, no body").click();
+    await details.waitFor();
     await endpoints.move(1).focus();
     await page.keyboard.press("ArrowDown");
     await expect.poll(() => endpoints.program.inputValue()).toMatch(/^drip.* → 503$/);
+    // They are those of another step now.
+    await details.waitFor({ state: "detached" });
+    await endpoints.move(2).and(page.locator(":focus")).waitFor();
     await endpoints.program.fill("503 ×3 → explode");
     await endpoints.problem.filter({ hasText: "explode" }).waitFor();
     await page.keyboard.press("Escape");
@@ -155,17 +161,30 @@ describe("a fault program", () => {
     await livePage(page)
       .row(/Order Completed/)
       .click();
+    await details.heading.waitFor();
+    await page.keyboard.press("]");
+    const attempt = attemptPage(page);
+    await attempt.pane.getByText(/round 1, webhook 1 of Billing/).waitFor();
+    await page.keyboard.press("Escape");
+    await details.tab("Attempts").click();
+    await details.panel.getByRole("row", { name: "coming" }).nth(1).waitFor();
+    expect(await details.panel.getByRole("row", { name: "next" }).count()).toBe(1);
     await details.mark(/Round 9: http_error/).focus();
     await page.keyboard.press("Home");
     await page.keyboard.press("ArrowRight");
     await details.timeline.getByText(/^Round 2: http_error 503, took/).waitFor();
     await page.keyboard.press("Enter");
-    const attempt = attemptPage(page);
     await attempt.outcome.filter({ hasText: "http_error" }).waitFor();
     await attempt.pane.getByText(/round 2, webhook 1 of Billing/).waitFor();
     await attempt.request.filter({ hasText: /POST \/\S+ HTTP\/1\.1/ }).waitFor();
     await attempt.response.filter({ hasText: "HTTP/1.1 503 Service Unavailable" }).waitFor();
     await page.keyboard.press("]");
     await attempt.pane.getByText(/round 3, webhook 1 of Billing/).waitFor();
+    await attempt.all.and(page.locator("[aria-current]")).focus();
+    await page.keyboard.press("]");
+    await attempt.all
+      .and(page.locator("[aria-current]:focus"))
+      .filter({ hasText: "round 4" })
+      .waitFor();
   });
 });

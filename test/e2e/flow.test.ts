@@ -19,7 +19,11 @@ async function addLedger({ call }: RunningInspector, sourceIds: string[]) {
   return call("destinations.create", { name: "Ledger", sourceIds, webhooks: [{ url: bad.url }] });
 }
 
-const moving = { reducedMotion: "no-preference" as const };
+/** Small, as each look at the canvas makes a picture of all of it. */
+const moving = {
+  reducedMotion: "no-preference" as const,
+  viewport: { width: 800, height: 500 },
+};
 
 /** Until the canvas is another picture, or is seen to stay the same over some frames. */
 const frames = (page: Page, count: number): Promise<void> =>
@@ -30,7 +34,7 @@ const frames = (page: Page, count: number): Promise<void> =>
   })`);
 
 describe("the flow", () => {
-  test("shows what is configured, what went where and what fails, and leads to it", async ({
+  test("shows what is configured, what went where and what fails, leads to it, is walked with the arrows, and is a list with the same content", async ({
     open,
     inspector,
   }) => {
@@ -63,19 +67,8 @@ describe("the flow", () => {
     await page.keyboard.press("w");
     await flow.node("Billing").click();
     await expect.poll(() => page.evaluate("location.hash")).toMatch(/^#\/destinations\/dst_/);
-  });
 
-  test("is walked with the arrows, and is a list with the same content", async ({
-    open,
-    inspector,
-  }) => {
-    const { source } = await inspector.shop();
-    await addLedger(inspector, [source.id]);
-    await inspector.call("clock.set", { mode: "paused" });
-    await inspector.send([order("u_1")]);
-    await inspector.call("pipeline.settle", {});
-    const { page } = await open("/flow");
-    const flow = flowPage(page);
+    await page.keyboard.press("w");
     await flow.node("Shop web").focus();
     await page.keyboard.press("ArrowRight");
     await page.locator(":focus[data-line]").waitFor();
@@ -85,13 +78,12 @@ describe("the flow", () => {
       .locator(":focus")
       .and(flow.map.getByRole("link", { name: /127\.0\.0\.1/ }))
       .waitFor();
-
     const lines = await flow.map.locator("[data-line]").count();
     await page.keyboard.press("l");
     await flow.rows.first().waitFor();
     await expect.poll(() => flow.rows.count()).toBe(lines);
-    await flow.listRow("Shop web", "Billing").getByText("1", { exact: true }).waitFor();
-    await flow.listRow("Ledger", "ledger").getByText("503, 1 waiting").waitFor();
+    await flow.listRow("Shop web", "Billing").getByText("6", { exact: true }).waitFor();
+    await flow.listRow("Ledger", "ledger").getByText("503, the last 6, 6 waiting").waitFor();
     await page.reload();
     await flow.rows.first().waitFor();
     await page.keyboard.press("m");
@@ -146,20 +138,6 @@ describe("the flow", () => {
     await flow.panel.waitFor({ state: "detached" });
   });
 
-  test("draws nothing that moves when the system asks for less motion", async ({
-    open,
-    inspector,
-  }) => {
-    await inspector.shop();
-    const { page } = await open("/flow");
-    await flowPage(page).node("Shop web").waitFor();
-    await inspector.send([order("u_1")]);
-    await page.getByRole("link", { name: /^Shop web to Billing: .*1 message/ }).waitFor({
-      state: "attached",
-    });
-    expect(await flowPage(page).isDrawnOn()).toBeNull();
-  });
-
   test("is a loom with ten sources and twenty destinations, and shows one of them alone", async ({
     open,
     inspector,
@@ -202,9 +180,15 @@ describe("the flow", () => {
     }
     await page.keyboard.press("Escape");
     await card.waitFor({ state: "detached" });
+    await page.keyboard.press("/");
+    await page.keyboard.type("s");
+    await page.keyboard.press("Enter");
+    await flow.card("Source 0").waitFor();
   });
 
-  test("starts with what is there, and the first message goes along it", async ({ open }) => {
+  test("starts with what is there, and the first message goes along it; nothing is drawn that moves when the system asks for less motion", async ({
+    open,
+  }) => {
     const { page } = await open("/flow");
     const flow = flowPage(page);
     await flow.sendSample.and(page.locator(":enabled")).click();
@@ -212,5 +196,6 @@ describe("the flow", () => {
       state: "attached",
     });
     await flow.sendSample.waitFor({ state: "detached" });
+    expect(await flow.isDrawnOn()).toBeNull();
   });
 });

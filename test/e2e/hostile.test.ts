@@ -1,6 +1,8 @@
 import type { Page } from "playwright-core";
 import { describe, expect } from "vitest";
 import { attemptPage } from "./pages/attempt.ts";
+import { audiencesPage } from "./pages/audiences.ts";
+import { deletionsPage } from "./pages/deletions.ts";
 import { detailsPage } from "./pages/details.ts";
 import { livePage } from "./pages/live.ts";
 import { palettePage } from "./pages/palette.ts";
@@ -16,8 +18,9 @@ const combining = `Z${"\u0351".repeat(400)}algo`;
 const long = "W".repeat(30_000);
 const lines = "one\r\ntwo\u2028three\tfour";
 
-/** Their words are those of the scenario files; views.test.ts measures them. */
-const inside = /^scenario-/;
+/** Their words are the product's own, and beside them those of other views; views.test.ts measures them. */
+const inside =
+  /^(?:scenario-\w+|settings-delivery|shortcuts|menu|endpoint-forward|destination-behind)$/;
 
 const hacked = (page: Page): Promise<unknown> => page.evaluate("window.hacked ?? null");
 
@@ -27,7 +30,7 @@ describe("strings from outside", () => {
     inspector,
   }) => {
     const workspace = await fillWorkspace(inspector, {
-      source: `${markup}${bidi}`,
+      source: `${"W".repeat(60)}${markup}${bidi}`.slice(0, 200),
       destination: `${markup}${"W".repeat(200)}`.slice(0, 200),
       endpoint: `${bidi}${"W".repeat(200)}`.slice(0, 200),
       event: `${markup}${bidi}`,
@@ -103,6 +106,29 @@ describe("strings from outside", () => {
     await expect.poll(() => livePage(page).count()).toBeLessThanOrEqual(1);
     expect(await hacked(page)).toBe(null);
     expect(await layoutFindings(page)).toEqual([]);
+  });
+
+  test("turn nothing around them: a delete message, an audience's message, the key of a signature", async ({
+    open,
+    inspector,
+  }) => {
+    const { destination } = await inspector.shop();
+    const userId = "u\u202Ereversed";
+    await inspector.call("destinations.update", { id: destination.id, name: "a\u202Eevil" });
+    await inspector.send([{ userId, event: "Order Completed" }]);
+    await inspector.call("pipeline.settle", {});
+    const { id = "" } = (await inspector.call("messages.list", {})).items[0] ?? {};
+    const attempt = (await inspector.call("messages.get", { id })).deliveries[0]?.attempts[0]?.id;
+    const { page } = await open("/deletions/new");
+    await deletionsPage(page).users.fill(userId);
+    const shown = (label: string, text: string): Promise<void> =>
+      page.getByLabel(label, { exact: true }).filter({ hasText: text }).waitFor();
+    await shown("The delete message", '"userId":"u\\u202ereversed","timestamp"');
+    await page.evaluate("location.hash = '#/audiences/new'");
+    await audiencesPage(page).rule.event.fill("Order Completed");
+    await shown("What receivers get", '"userId":"u\\u202ereversed","traits"');
+    await page.evaluate(`location.hash = "#/live/${id}/attempts/${attempt}"`);
+    await page.getByText("the shared secret of a\\u202eevil, 6 bytes, UTF-8").waitFor();
   });
 
   test("with 10,000 members or 400 levels are drawn a window at a time, and answer at once", async ({

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { describe, expect } from "vitest";
+import { changesPath } from "../../src/contract/places.ts";
 import { detailsPage } from "./pages/details.ts";
 import { livePage } from "./pages/live.ts";
 import { test } from "./support/inspector-test.ts";
@@ -30,10 +31,10 @@ describe("the live tail", () => {
     inspector,
   }) => {
     await inspector.shop();
-    await send(inspector, "Early", 200);
+    await send(inspector, "Early", 120);
     const { page } = await open();
     const live = livePage(page);
-    await live.row(/Early 199 of/).waitFor();
+    await live.row(/Early 119 of/).waitFor();
     await live.tail.filter({ hasText: "Following" }).waitFor();
     await send(inspector, "Seen", 1);
     await live.row(/Seen 0 of/).waitFor();
@@ -81,15 +82,17 @@ describe("the live tail", () => {
   });
 
   test("shows a window of the rows only, wherever it is scrolled", async ({ open, inspector }) => {
-    await inspector.shop();
-    for (let nth = 0; nth < 4; nth += 1) await send(inspector, `Batch ${nth}`, 500);
+    const { writeKey } = inspector;
+    await inspector.call("sources.create", { name: "Shop web", kind: "web", writeKey });
+    // More than the page keeps.
+    for (let nth = 0; nth < 2; nth += 1) await send(inspector, `Batch ${nth}`, 400);
     const { page } = await open();
     const live = livePage(page);
-    await expect.poll(() => live.count()).toBe(2000);
+    await expect.poll(() => live.count()).toBe(800);
     await page.keyboard.press("End");
     await live.row(/Batch 0 0 of/).waitFor();
     await page.keyboard.press("Home");
-    await live.row(/Batch 3 499 of/).waitFor();
+    await live.row(/Batch 1 399 of/).waitFor();
     for (let nth = 0; nth < 6; nth += 1) await page.keyboard.press("PageDown");
     await live.selected.waitFor();
     await expect.poll(() => live.rows.count()).toBeLessThan(80);
@@ -121,6 +124,36 @@ describe("the live tail", () => {
     await expect.poll(width).toBe(dragged - 16);
     await live.divider.dblclick();
     await expect.poll(width).toBe(before);
+  });
+
+  test("misses no change when its stream of changes begins late", async ({ open, inspector }) => {
+    await sendThree(inspector);
+    const { page } = await open();
+    const live = livePage(page);
+    const order: string[] = [];
+    page.on("request", (request) => {
+      const { pathname } = new URL(request.url());
+      if (pathname.startsWith("/api/")) order.push(pathname);
+    });
+    const { promise: later, resolve: begin } = Promise.withResolvers<void>();
+    await page.route(`**${changesPath}`, async (route) => {
+      await later;
+      await route.continue();
+    });
+    await page.reload();
+    await live.row(/Early 2 of/).waitFor();
+    expect(order[0]).toBe(changesPath);
+    const { changes } = inspector.app.api;
+    const before = changes.sequence();
+    await send(inspector, "Late", 1);
+    await inspector.call("pipeline.settle", {});
+    // Changes are told in their order, so those of the message have been told with this one.
+    await inspector.call("sources.create", { name: "Blog", kind: "web" });
+    await expect
+      .poll(() => changes.since(before)?.some(({ area }) => area === "sources"))
+      .toBe(true);
+    begin();
+    await live.row(/Late 0 of/).waitFor();
   });
 
   test("is exported as NDJSON and as HAR: the selected message, or what matches", async ({

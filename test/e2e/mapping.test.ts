@@ -35,10 +35,21 @@ describe("a destination with mappings", () => {
     await destinations.menuItem("New test endpoint that always answers 200").click();
     await page.getByRole("button", { name: "Add a field" }).click();
     await page.getByRole("textbox", { name: "Name of field 1" }).fill("total");
-    await page.getByRole("textbox", { name: "Value of field 1" }).fill("$.properties.total");
+    await page.getByRole("textbox", { name: "Value of field 1" }).focus();
+    const asked = inspector.hold("mappings.preview");
+    asked.release();
+    // Each letter is drawn, and no timer ends in between.
+    await page.evaluate(`(async () => {
+      for (const letter of "$.properties.total") {
+        document.execCommand("insertText", false, letter);
+        for (let turn = 0; turn < 9; turn += 1) await null;
+      }
+    })()`);
 
     const preview = page.getByRole("region", { name: "Preview" });
     await preview.getByText('{"total":184.5}', { exact: true }).waitFor();
+    const inputs = asked.inputs.map((input) => JSON.stringify(input));
+    expect(inputs.filter((input) => /\$\.p(?!roperties\.total)/.test(input))).toEqual([]);
     await preview.getByText("Signed: the whole body").waitFor();
     await preview.getByRole("button", { name: "Next message" }).click();
     await preview.getByText('{"total":5}', { exact: true }).waitFor();

@@ -75,6 +75,35 @@ describe("in a narrow window", () => {
   });
 });
 
+test("beside the details, rows of Live show how many webhooks are not drawn, and why one was rejected", async ({
+  open,
+  inspector,
+}) => {
+  const { source, endpoint } = await inspector.shop();
+  for (const name of ["Ledger", "Search"])
+    await inspector.call("destinations.create", {
+      name,
+      sourceIds: [source.id],
+      webhooks: Array.from({ length: 5 }, (_, nth) => ({ url: `${endpoint.url}?${nth}` })),
+    });
+  await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
+  await inspector.send([{ userId: "u_1", event: "Too large", properties: { a: "a".repeat(4e4) } }]);
+  await inspector.call("pipeline.settle", {});
+  const id = (await inspector.call("messages.list", {})).items[0]?.id ?? "";
+  const { page } = await open(`/live/${id}`, { viewport: { width: 800, height: 700 } });
+  const list = page.getByRole("grid", { name: "Messages, newest first" });
+  const cells = list.getByRole("gridcell");
+  for (const part of [cells.locator("svg text"), cells.getByText("larger than 32 KB")]) {
+    await part.waitFor();
+    const sticksOut = await part.evaluate((element) => {
+      const cell = element.closest("[role=gridcell]")?.getBoundingClientRect();
+      const own = element.getBoundingClientRect();
+      return { left: own.left < (cell?.left ?? 0) - 1, right: own.right > (cell?.right ?? 0) + 1 };
+    });
+    expect(sticksOut).toEqual({ left: false, right: false });
+  }
+});
+
 test("what is open is whole at 800 px and at 200 % zoom: its name, its answers, its fields", async ({
   open,
   inspector,

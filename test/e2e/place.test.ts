@@ -51,6 +51,9 @@ describe("the place", () => {
     await page.getByRole("heading", { name: "Retries" }).waitFor();
     await page.goBack();
     await details.heading.filter({ hasText: "Order Completed" }).waitFor();
+    // Another look at the same is no step back.
+    await details.tab("Raw").click();
+    await page.waitForURL(/tab=raw/);
     await page.goBack();
     await details.pane.waitFor({ state: "detached" });
     await page.goForward();
@@ -99,27 +102,28 @@ describe("the place", () => {
   }) => {
     await inspector.shop();
     await inspector.send([{ userId: "u_1", event: "Order Completed" }]);
-    const guarded = await open();
+    const guarded = await open("/live/msg_999999999");
     const { page } = guarded;
     // The browser logs each answer 404.
     guarded.expect(/status of 404/);
-    for (const address of [
-      "#/live/msg_999999999",
-      "#/live/msg_999999999/attempts/att_1",
-      "#/sources/src_9",
-      "#/destinations/dst_9",
-      "#/endpoints/ept_9",
-      "#/nowhere",
-      "#/live/%zz",
-      "#/live?state=%zz&text=%",
-    ]) {
+    const main = page.getByRole("main");
+    await main.getByText("There is no message msg_999999999").first().waitFor();
+    for (const [address, sentence] of [
+      ["#/sources/src_9", "Source not found"],
+      ["#/live/msg_999999999/attempts/att_1", "Message not found"],
+      ["#/destinations/dst_9", "Destination not found"],
+      ["#/endpoints/ept_9", "Test endpoint not found"],
+      ["#/profiles/prf_9", "It may also have been merged into another profile."],
+    ] as const) {
+      await page.goto(`${inspector.url}/${address}`);
+      await main.getByText(sentence).first().waitFor();
+    }
+    for (const address of ["#/nowhere", "#/live/%zz", "#/live?state=%zz&text=%"]) {
       await page.goto(`${inspector.url}/${address}`);
       await page.reload();
       await framePage(page).clock.waitFor();
       await expect
-        .poll(async () => (await page.getByRole("main").innerText()).trim().length, {
-          message: address,
-        })
+        .poll(async () => (await main.innerText()).trim().length, { message: address })
         .toBeGreaterThan(20);
     }
   });

@@ -126,7 +126,9 @@ test("twenty questions are answered by the keys that the documentation says", as
   for (const [place, { question, keys }] of questions.entries()) {
     for (const key of keys) {
       if (key === "/" || key === "Enter") await page.keyboard.press(key);
-      else await page.keyboard.type(key);
+      // Letter by letter where a name ends with one of them; a text at once costs a tenth.
+      else if (place === 0) await page.keyboard.type(key);
+      else await page.keyboard.insertText(key);
     }
     const users = answers[place] ?? [];
     const matches = users.length === 1 ? "1 message matches" : `${users.length} messages match`;

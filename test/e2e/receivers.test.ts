@@ -4,6 +4,7 @@
  */
 
 import { readFile } from "node:fs/promises";
+import type { Page } from "playwright-core";
 import { describe, expect } from "vitest";
 import type { InputOf } from "../../src/contract/contract.ts";
 import { startReceiver } from "../receivers/receivers.ts";
@@ -38,6 +39,32 @@ async function checked(
   return id;
 }
 
+/** In each of its forms: a file that says which check has failed. */
+async function expectExports(page: Page): Promise<void> {
+  const receivers = receiversPage(page);
+  const exported = async (press: () => Promise<void>): Promise<[string, string]> => {
+    const [download] = await Promise.all([page.waitForEvent("download"), press()]);
+    return [download.suggestedFilename(), await readFile(await download.path(), "utf8")];
+  };
+  const [html, document] = await exported(() => receivers.exportHtml.click());
+  expect([html, document]).toEqual([
+    "check.html",
+    expect.stringContaining("retry-after-lost-answer"),
+  ]);
+  await receivers.exportMore.click();
+  const [json, report] = await exported(() => receivers.menuItem(/^JSON/).click());
+  expect([json, (JSON.parse(report) as { verdict: string }).verdict]).toEqual([
+    "check.json",
+    "fail",
+  ]);
+  await receivers.exportMore.click();
+  const [junit, xml] = await exported(() => receivers.menuItem(/^JUnit/).click());
+  expect([junit, xml]).toEqual([
+    "check.xml",
+    expect.stringContaining('<testcase name="retry-after-lost-answer"'),
+  ]);
+}
+
 /** Two that find the bug of the receiver, and one that does not. */
 const only = ["duplicate", "retry-after-lost-answer", "wrong-content-type"];
 
@@ -54,6 +81,9 @@ describe("a check of a receiver", () => {
     await receivers.secret.fill("another secret");
     await receivers.effects.fill(receiver.effectsUrl);
     await receivers.seed.fill("7");
+    expect(await page.evaluate("JSON.stringify({ ...sessionStorage })")).not.toContain(
+      "another secret",
+    );
     await receivers.message.fill("{event:");
     await receivers.seed.press("Enter");
     await page.getByText("The message must be JSON, such as").waitFor();
@@ -86,7 +116,7 @@ describe("a check of a receiver", () => {
     await expect.poll(() => receivers.status.textContent()).toMatch(/^stopped, \d+ of 34/);
   });
 
-  test("shows each failure with its proof, and the findings are walked with keys", async ({
+  test("shows each failure with its proof, is walked with keys and exported, and a failure is opened as a scenario", async ({
     open,
     inspector,
     receiver,
@@ -129,44 +159,11 @@ describe("a check of a receiver", () => {
     }
     await page.keyboard.press("[");
     await receivers.current.filter({ hasText: findings.at(-2) ?? "" }).waitFor();
-  });
 
-  test("is exported, and a failure is opened as a scenario", async ({
-    open,
-    inspector,
-    receiver,
-  }) => {
-    const id = await checked(inspector, {
-      url: receiver.url,
-      secret: receiver.secret,
-      effects: { url: receiver.effectsUrl },
-      only,
-    });
-    const { page } = await open(`/receivers/${id}/retry-after-lost-answer`);
-    const receivers = receiversPage(page);
+    await page.evaluate(`location.hash = "#/receivers/${id}/retry-after-lost-answer"`);
+    await receivers.current.filter({ hasText: "retry-after-lost-answer" }).waitFor();
     await receivers.sentence.filter({ hasText: "took effect twice" }).waitFor();
-    const exported = async (press: () => Promise<void>): Promise<[string, string]> => {
-      const [download] = await Promise.all([page.waitForEvent("download"), press()]);
-      return [download.suggestedFilename(), await readFile(await download.path(), "utf8")];
-    };
-    const [html, document] = await exported(() => receivers.exportHtml.click());
-    expect([html, document]).toEqual([
-      "check.html",
-      expect.stringContaining("retry-after-lost-answer"),
-    ]);
-    await receivers.exportMore.click();
-    const [json, report] = await exported(() => receivers.menuItem(/^JSON/).click());
-    expect([json, (JSON.parse(report) as { verdict: string }).verdict]).toEqual([
-      "check.json",
-      "fail",
-    ]);
-    await receivers.exportMore.click();
-    const [junit, xml] = await exported(() => receivers.menuItem(/^JUnit/).click());
-    expect([junit, xml]).toEqual([
-      "check.xml",
-      expect.stringContaining('<testcase name="retry-after-lost-answer"'),
-    ]);
-
+    await expectExports(page);
     await page.keyboard.press("r");
     await scenariosPage(page).title.filter({ hasText: "retry-after-lost-answer" }).waitFor();
     expect(await scenariosPage(page).text()).toContain("hangUp: when-sent");
@@ -190,6 +187,8 @@ describe("a check of a receiver", () => {
     await page.getByRole("button", { name: "More for webhook 1" }).click();
     await receivers.menuItem("Check this receiver").click();
     await receivers.secretOf("Billing").waitFor();
+    // A reload keeps what is changed in the form from here on.
+    await page.waitForURL(/#\/receivers$/);
     await expect.poll(() => receivers.url.inputValue()).toBe(url);
     await page.getByText("with 1 header of Billing").waitFor();
     expect([...(await seriousFindings(page)), ...(await layoutFindings(page))]).toEqual([]);

@@ -29,6 +29,10 @@ describe("nothing arrives", () => {
       .toBe(`analytics.host = "${inspector.ingestUrl}"`);
     await framePage(page).viewLink("Sources").filter({ hasText: "1" }).waitFor();
 
+    inspector.answer("refused.list", async (answered) => {
+      const { status, body } = await answered();
+      return { status, body: { ...(body as object), dropped: 1 } };
+    });
     await send("/v1/projects/wk_page/settings", {});
     await sources
       .refused("GET /v1/projects/wk_page/settings")
@@ -38,6 +42,7 @@ describe("nothing arrives", () => {
     await expect.poll(() => sources.writeKey.inputValue()).toBe("wk_page");
 
     await sources.list.getByRole("link", { name: /Refused requests/ }).click();
+    await sources.refusedRequests.getByText("1 older one was removed.").waitFor();
     await sources.refusedRequests.getByRole("button", { name: "Clear" }).click();
     await sources.refusedRequests.getByText("No request was refused").waitFor();
     await expect.poll(() => framePage(page).viewLink("Sources").textContent()).toBe("Sources");

@@ -32,6 +32,10 @@ describe("a message", () => {
     await expect.poll(() => live.count()).toBe(2);
     await details.trace.getByRole("link", { name: "open", exact: true }).click();
     await details.pane.getByText("first-of-all").first().waitFor();
+    for (const isPinned of [true, false]) {
+      await details.pane.getByRole("button", { name: /^Pin/ }).click();
+      await details.pane.getByRole("button", { name: /^Pin/, pressed: isPinned }).waitFor();
+    }
 
     const replays = inspector.hold("messages.replay");
     await details.replay.click();
@@ -122,6 +126,11 @@ describe("a message", () => {
     await copy.click();
     await menuItem("HAR of the attempts").click();
     await toast.filter({ hasText: refusal.message }).waitFor();
+    const [ofText, ofCross] = await page.evaluate<string[]>(
+      `[".toast", ".toast [aria-label=Dismiss]"]
+        .map((part) => getComputedStyle(document.querySelector(part)).color)`,
+    );
+    expect(ofCross).toBe(ofText);
   });
 
   test("that waits is cancelled, and can be retried after that", async ({ open, inspector }) => {

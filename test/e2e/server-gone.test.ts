@@ -8,6 +8,7 @@ import { composerPage } from "./pages/composer.ts";
 import { endpointsPage } from "./pages/endpoints.ts";
 import { framePage } from "./pages/frame.ts";
 import { livePage } from "./pages/live.ts";
+import { settingsPage } from "./pages/settings.ts";
 import { openGuarded } from "./support/guarded-page.ts";
 import { goInto } from "./support/inspector-place.ts";
 import { test } from "./support/inspector-test.ts";
@@ -43,8 +44,14 @@ describe("when the program is gone", () => {
     await frame.mode("paused").click();
     await frame.toast.filter({ hasText: "may have been stopped" }).waitFor();
     await inspector.send([{ userId: "u_2", event: "Meanwhile" }]);
+    // Nothing of it changes meanwhile.
+    await frame.viewLink("Settings").click();
+    const profiles = settingsPage(page).section("Retry profiles");
+    await profiles.getByText("Hookyard does not respond").waitFor();
 
     await inspector.serveAgain();
+    await profiles.getByText("built in").first().waitFor();
+    await frame.viewLink("Live").click();
     await live.row(/Meanwhile/).waitFor();
     await live.tail.filter({ hasText: "Following" }).waitFor();
     await expect.poll(() => frame.lost.count()).toBe(0);

@@ -96,6 +96,64 @@ describe("settings", () => {
     await expect.poll(chosen).toEqual(after);
   });
 
+  test("change a copy of a retry profile, which is deleted once no destination uses it, and how many messages are kept", async ({
+    open,
+    inspector,
+  }) => {
+    const { destination } = await inspector.shop();
+    const guarded = await open("/settings/retry-profiles");
+    guarded.expect(/409 \(Conflict\)/);
+    const { page } = guarded;
+    const settings = settingsPage(page);
+    await page.getByRole("button", { name: "Create a retry profile" }).click();
+    await settings.field("Jitter").fill("25");
+    await settings.field("Jitter").press("Enter");
+    await settings.field("Retried statuses").fill("5xx, 429");
+    await settings.field("Retried statuses").press("Enter");
+    await page.getByRole("radio", { name: "a list" }).click();
+    await settings.field("Delays between the starts of rounds").fill("10 s, 5 m");
+    await settings.field("Delays between the starts of rounds").press("Enter");
+    await expect
+      .poll(async () => (await inspector.call("retryProfiles.list", {})).items.at(-1))
+      .toMatchObject({
+        name: "my-documented",
+        jitter: 0.25,
+        retriedStatuses: [
+          { from: 500, to: 599 },
+          { from: 429, to: 429 },
+        ],
+        schedule: { kind: "list", delaysMs: [10_000, 300_000] },
+      });
+    const { id } = destination;
+    await inspector.call("destinations.update", { id, retryProfile: "my-documented" });
+    await page.getByText("custom, used by 1 destination", { exact: true }).waitFor();
+    const remove = async (): Promise<void> => {
+      await page.getByRole("button", { name: "More for my-documented" }).click();
+      await page.getByRole("menuitem", { name: "Delete…" }).click();
+      await settings.dialog.getByText("permanently deleted").waitFor();
+    };
+    await remove();
+    await settings.dialog.getByRole("button", { name: "Delete" }).click();
+    await settings.dialog.getByRole("alert").waitFor();
+    await settings.keep.click();
+    await settings.dialog.waitFor({ state: "detached" });
+    await remove();
+    expect(await settings.dialog.getByRole("alert").count()).toBe(0);
+    await inspector.call("destinations.update", { id, retryProfile: "documented" });
+    await settings.dialog.getByRole("button", { name: "Delete" }).click();
+    await settings.dialog.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "More for my-documented" }).waitFor({
+      state: "detached",
+    });
+
+    await page.evaluate("location.hash = '#/settings/store'");
+    await settings.field("Keep the newest").fill("12,000");
+    await settings.field("Keep the newest").press("Enter");
+    await expect
+      .poll(async () => (await inspector.call("settings.get", {})).maxMessages)
+      .toBe(12_000);
+  });
+
   test("a click that leaves a refused field reaches what it was meant for", async ({
     open,
     inspector,

@@ -210,7 +210,13 @@ describe("a share file", () => {
     await cancelled;
     reading.release();
     await dialog.getByText("The share file was cancelled. Nothing was written.").waitFor();
-    await dialog.getByRole("button", { name: "Cancel" }).click();
+    const readingAgain = inspector.hold("messages.get");
+    await dialog.getByRole("button", { name: "Save the file" }).click();
+    await dialog.getByText("0 of 12 messages").waitFor();
+    const left = page.waitForResponse((response) => response.request().method() === "DELETE");
+    await page.keyboard.press("Escape");
+    await left;
+    readingAgain.release();
     await dialog.waitFor({ state: "detached" });
   });
 

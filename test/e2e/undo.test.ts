@@ -95,7 +95,9 @@ test("a filter and a fault that were removed come back, and a choice that was sa
   // It changes nothing that could be taken back.
   await production.click();
   await expect.poll(async () => (await saved()).mode).toBe("production");
+  const rearmed = page.waitForRequest((request) => request.method() === "PATCH");
   await page.getByRole("button", { name: "Rearm" }).click();
+  await rearmed;
   await page.keyboard.press("Control+z");
   await expect.poll(async () => (await saved()).mode).toBe("explain");
 });
@@ -281,4 +283,36 @@ test("the switch of the hosted service and its pieces go back, with the own valu
   await expect.poll(pieces).toEqual(before);
   await page.keyboard.press("Control+Shift+z");
   await expect.poll(pieces).toEqual(hosted);
+});
+
+test("what was typed in a field before a save, or at another visit, is an edit of its own", async ({
+  open,
+  inspector,
+}) => {
+  const { destination } = await inspector.shop();
+  const { page } = await open(`/destinations/${destination.id}`);
+  const { name, secret, save } = destinationsPage(page);
+  const undone = async (text: string): Promise<void> => {
+    await page.keyboard.press("Control+z");
+    await expect.poll(() => name.inputValue()).toBe(text);
+  };
+  const showsSaved = async (text: string): Promise<void> => {
+    await save.waitFor({ state: "detached" });
+    await expect.poll(() => name.inputValue()).toBe(text);
+  };
+  await name.fill("Saved");
+  await save.click();
+  await showsSaved("Saved");
+  await name.fill("Saved by Enter");
+  await name.press("Enter");
+  await showsSaved("Saved by Enter");
+  await name.fill("First visit");
+  await secret.focus();
+  await name.fill("Second");
+  await name.fill("Second visit");
+  await secret.focus();
+  await undone("First visit");
+  await undone("Saved by Enter");
+  await undone("Saved");
+  await undone("Billing");
 });

@@ -235,3 +235,18 @@ test("an audience's own source is not named as one that a program can send to", 
   expect(text).toContain("0 sources:");
   expect(text).toContain('Next: configure {"kind":"source"');
 });
+
+test("find_messages continues after the cursor of the answer before", async ({
+  agent: { app, use },
+}) => {
+  await app.source();
+  const ids = [await app.send(), await app.send()];
+  const first = await use("find_messages", { limit: 1 });
+  const cursor = /cursor (\S+)\.$/m.exec(first)?.[1];
+  const second = await use("find_messages", { limit: 1, cursor });
+  expect([first, second].map((text) => ids.map((id) => text.includes(id)))).toEqual([
+    [false, true],
+    [true, false],
+  ]);
+  expect(second).not.toContain("More:");
+});

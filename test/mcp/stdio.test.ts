@@ -1,6 +1,5 @@
 /** `hookyard mcp` as an agent's program starts it, with the official client. */
 
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { createServer as createHttpServer } from "node:http";
@@ -13,7 +12,8 @@ import { test as base, describe, expect } from "vitest";
 import { lastingPort } from "../support/free-ports.ts";
 import { answerElsewhere, serveLines } from "../../src/headless/mcp-stdio.ts";
 import type { Reply } from "../../src/mcp/protocol.ts";
-import { hookyard } from "../command-line/command-line.ts";
+import { hookyard, startHere } from "../command-line/command-line.ts";
+import { runInProcess } from "../support/in-process.ts";
 import { starting, until } from "../support/running-app.ts";
 import { createClient, textOf } from "./agent.ts";
 import { program } from "../support/program.ts";
@@ -37,46 +37,20 @@ async function connected(revision: string, data: string, env: Record<string, str
   return { client, said: () => said };
 }
 
-type Serving = { ready: Promise<{ ingestUrl: string }>; stop: () => Promise<void> };
-
-function serving(data: string, onTestFinished: (run: () => Promise<void>) => void): Serving {
-  const ports = ["ingest", "ui", "endpoints", "endpoints-tls"].flatMap((of) => [
-    `--${of}-port`,
-    "0",
-  ]);
-  const child = spawn(process.execPath, [program, "serve", "--json", "--data", data, ...ports], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const ready = new Promise<{ ingestUrl: string }>((resolve) =>
-    createInterface({ input: child.stdout }).once("line", (line) =>
-      resolve(JSON.parse(line) as { ingestUrl: string }),
-    ),
-  );
-  const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
-  const stop = (): Promise<void> => {
-    child.kill("SIGTERM");
-    return ended;
-  };
-  onTestFinished(stop);
-  return { ready, stop };
-}
-
 describe("hookyard mcp", () => {
-  test.for(["2026-07-28", "2025-11-25"])(
-    "starts a Hookyard that ends with the agent, by the revision %s",
-    async (revision, { start, onTestFinished }) => {
-      const data = await start.directory();
-      const { client, said } = await connected(revision, data);
-      expect((await client.listTools()).tools.length).toBeGreaterThan(10);
-      expect(await textOf(client, "overview", {})).toContain("Messages: none.");
-      await until(() => /^Started Hookyard: http:\/\/127\.0\.0\.1:\d+\. /.test(said()));
-      const page = join(await start.directory(), "all.html");
-      expect(await hookyard(["share", page, "--data", data]).ended).toMatchObject({ code: 0 });
-      await client.close();
-      // The data is free again.
-      await serving(data, onTestFinished).ready;
-    },
-  );
+  test("starts a Hookyard that ends with the agent", async ({ start }) => {
+    const data = await start.directory();
+    const { client, said } = await connected("2026-07-28", data);
+    expect((await client.listTools()).tools.length).toBeGreaterThan(10);
+    expect(await textOf(client, "overview", {})).toContain("Messages: none.");
+    await until(() => /^Started Hookyard: http:\/\/127\.0\.0\.1:\d+\. /.test(said()));
+    const page = join(await start.directory(), "all.html");
+    expect(await runInProcess(["share", page, "--data", data])).toMatchObject({ code: 0 });
+    await client.close();
+    // The data is free again.
+    const { stop } = await startHere(data);
+    await stop();
+  });
 
   test("sets what it starts up by the configuration file and the environment", async ({
     start,
@@ -105,7 +79,7 @@ describe("hookyard mcp", () => {
     });
   });
 
-  test("starts on other ports when another program has one of its own", async ({
+  test("starts on other ports when another program has one of its own, and speaks the older revision", async ({
     start,
     onTestFinished,
   }) => {
@@ -113,10 +87,12 @@ describe("hookyard mcp", () => {
     onTestFinished(() => void other.close());
     await once(other, "listening");
     const { port } = other.address() as AddressInfo;
-    const { client, said } = await connected("2026-07-28", await start.directory(), {
+    const { client, said } = await connected("2025-11-25", await start.directory(), {
       HOOKYARD_UI_PORT: String(port),
     });
     onTestFinished(() => client.close());
+    expect((await client.listTools()).tools.length).toBeGreaterThan(10);
+    expect(await textOf(client, "overview", {})).toContain("Messages: none.");
     await until(() => said().includes("Started Hookyard: "));
     expect(said()).not.toContain(`:${port}`);
   });
@@ -159,21 +135,21 @@ describe("hookyard mcp", () => {
     onTestFinished,
   }) => {
     const data = await start.directory();
-    const first = serving(data, onTestFinished);
-    const { ingestUrl } = await first.ready;
+    const first = await startHere(data);
     const { client, said } = await connected("2026-07-28", data);
     onTestFinished(() => client.close());
     await until(() => said().startsWith("Joined the Hookyard at "));
-    expect(await textOf(client, "overview", {})).toContain(`Send to ${ingestUrl}`);
+    expect(await textOf(client, "overview", {})).toContain(`Send to ${first.ingestUrl}`);
     const created = { kind: "source", changes: { name: "Größe" } };
     expect(await textOf(client, "configure", created)).toContain("Created src_");
 
     await first.stop();
     await expect(client.callTool({ name: "overview" })).rejects.toThrow(/No Hookyard runs/);
-    const again = await serving(data, onTestFinished).ready;
+    const again = await startHere(data);
     const text = await textOf(client, "overview", {});
     expect(text).toContain(`Send to ${again.ingestUrl}`);
     expect(text).toContain('name="Größe"');
+    await again.stop();
   });
 });
 

@@ -191,7 +191,8 @@ const tasks: Record<string, Task> = {
   },
 
   "a receiver that verifies all of a batch that no answer has room for": async (start, app) => {
-    const batch = { enabled: true, size: 1000 };
+    // Full with the order, however long it takes to send them.
+    const batch = { enabled: true, size: 1000, waitMs: 3_600_000 };
     const { id } = await app.source();
     const connect = async (url: string): Promise<void> => {
       await app.call("destinations.create", {

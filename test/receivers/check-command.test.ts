@@ -133,7 +133,8 @@ describe("the command", () => {
   });
 
   test("shows no credentials of a URL", async () => {
-    const url = await listening((_request, response) => response.writeHead(204).end());
+    let status = 404;
+    const url = await listening((_request, response) => response.writeHead(status).end());
     const address = `${url.replace("//", "//user:p4ss@")}?token=t0ken`;
     const { code, out } = await runInProcess([
       "check",
@@ -143,10 +144,17 @@ describe("the command", () => {
       "--json",
       "-",
     ]);
-    expect(code).toBe(0);
+    expect(code).toBe(1);
     expect(JSON.parse(out)).toMatchObject({
-      checks: [{ requests: [{ head: expect.stringContaining("tion: left-out\r\nUser") }] }, {}],
+      checks: [
+        {
+          requests: [{ head: expect.stringContaining("tion: left-out\r\nUser") }],
+          scenario: expect.stringContaining("# The credentials of the URL are left out"),
+        },
+        {},
+      ],
     });
+    status = 204;
     const printed = await runInProcess(["check", address, "--only", "answers"]);
     expect(printed.out).toMatch(/^http:\/\/left-out:left-out@127[^]*token=left-out\n/);
     expect(out + printed.out).not.toMatch(/p4ss|t0ken|dXNlcjpwNHNz/);

@@ -17,10 +17,12 @@ import { runInProcess } from "../support/in-process.ts";
 type Receive = (messageId: string, rows: string[], response: ServerResponse) => unknown;
 
 /** Lists at `/rows` what it has done. */
-async function startReceiver(receive: Receive): Promise<string> {
+async function startReceiver(receive: Receive, asked: string[] = []): Promise<string> {
   const rows: string[] = [];
   const server = createServer(async (request, response) => {
-    if (request.url === "/rows") return void response.end(rows.join("\n"));
+    asked.push(request.url ?? "");
+    if (request.url === "/rows" || request.url === "/state")
+      return void response.end(rows.join("\n"));
     const { messageId } = JSON.parse(await text(request)) as { messageId: string };
     await receive(messageId, rows, response);
   });
@@ -91,11 +93,53 @@ explore:
   });
 });
 
-async function startRunner(receive: Receive): Promise<Runner> {
-  const origin = await startReceiver(receive);
-  const exploration = readExploration(`name: Rows
+/** With a list of what is asked for, it shows a state too. */
+test("a message that only its first user gets is found, and its scenario fails at a receiver that is new", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "hookyard-explore-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const start = (keyOf: (messageId: string) => string): Promise<string> => {
+    const keys = new Set<string>();
+    return startReceiver((messageId, rows, response) => {
+      if (!keys.has(keyOf(messageId))) rows.push(messageId);
+      keys.add(keyOf(messageId));
+      response.writeHead(204).end();
+    });
+  };
+  const isOfAnyUser = (messageId: string): string => messageId.slice(-2);
+  const file = join(folder, "search.yaml");
+  const search = async (origin: string): Promise<string> => {
+    writeFileSync(
+      file,
+      `name: Keys
 explore:
   receiver: { url: ${origin}/, effects: ${origin}/rows }
+  messages: [{ type: track, event: A }]
+  vary: { together: 0, lostAnswers: 0, duplicates: 0, delays: [] }
+`,
+    );
+    return (await runInProcess(["explore", file, "--out", folder])).out;
+  };
+  const wrong = await start(isOfAnyUser);
+  expect(await search(wrong)).toMatch(
+    /^Alone, A worked at the beginning .*\n[^]*✗ A took effect never, and not once\.\n {2}1\. A\n/m,
+  );
+  const scenario = readFileSync(join(folder, "keys-seed-1.yaml"), "utf8");
+  const codes = [await start(isOfAnyUser), await start((messageId) => messageId)].map(
+    async (origin, nth) => {
+      const path = join(folder, `new-${nth}.yaml`);
+      writeFileSync(path, scenario.replaceAll(wrong, origin));
+      return (await runInProcess(["run", path])).code;
+    },
+  );
+  expect(await Promise.all(codes)).toEqual([1, 0]);
+});
+
+async function startRunner(receive: Receive, asked?: string[]): Promise<Runner> {
+  const origin = await startReceiver(receive, asked);
+  const state = asked === undefined ? "" : `, state: ${origin}/state`;
+  const exploration = readExploration(`name: Rows
+explore:
+  receiver: { url: ${origin}/, effects: ${origin}/rows${state} }
   messages: [{ type: track, event: A }, { type: track, event: B }, { type: track, event: C }]
   vary: { together: 0, lostAnswers: 0, delays: [] }
 `);
@@ -116,7 +160,7 @@ test("two copies that win a race now and then become as many as win it every tim
     response.writeHead(204).end();
   });
   const together = (copies: number): Step => ({ do: "together", message: 0, copies, apartMs: 0 });
-  const shrunk = await shrink(runner, [send(1), together(2)], "twice");
+  const shrunk = await shrink({ runner, schedule: [send(1), together(2)], kind: "twice" });
   expect(shrunk?.schedule).toEqual([together(4)]);
 });
 
@@ -127,6 +171,22 @@ test("a schedule is made smaller also where effects take longer than a second", 
     rows.push(messageId);
   });
   expect(await runner.run([[send(0)]])).toEqual([[]]);
-  const shrunk = await shrink(runner, [send(0), send(1), send(0), send(2)], "twice");
+  const shrunk = await shrink({
+    runner,
+    schedule: [send(0), send(1), send(0), send(2)],
+    kind: "twice",
+  });
   expect(shrunk?.schedule).toEqual([send(0), send(0)]);
+});
+
+test("a message that fails alone is tried first, and no states are measured for it", async () => {
+  const asked: string[] = [];
+  const runner = await startRunner((messageId, rows, response) => {
+    const isWrong = messageId.endsWith("-m3");
+    if (!rows.includes(messageId)) rows.push(messageId);
+    response.writeHead(isWrong ? 500 : 204).end();
+  }, asked);
+  const shrunk = await shrink({ runner, schedule: [send(0), send(1), send(2)], kind: "answer" });
+  expect(shrunk).toMatchObject({ schedule: [send(2)], runs: 15 });
+  expect(asked).not.toContain("/state");
 });

@@ -93,8 +93,8 @@ explore:
 }
 
 function scenarioFor({ exploration, finding }: Explored): string {
-  const { schedule = [], violations = [], number = 0 } = finding ?? {};
-  const about = { exploration, schedule, violations, number };
+  const { schedule = [], violations = [], isAfterOthers = false, number = 0 } = finding ?? {};
+  const about = { exploration, schedule, violations, isAfterOthers, number };
   return scenarioOf({ ...about, isSigned: false, seed: 1, file: "found.yaml" });
 }
 

@@ -10,6 +10,7 @@ import { expect, test, type TestContext } from "vitest";
 import { explore, type Explored } from "../../src/explore/explore.ts";
 import { readExploration } from "../../src/explore/explore-file.ts";
 import { scenarioOf } from "../../src/explore/scenario.ts";
+import { startHookyard } from "../scenarios/run-hookyard.ts";
 import { runInProcess } from "../support/in-process.ts";
 
 type Message = { messageId: string; userId: string; event: string };
@@ -108,11 +109,12 @@ test.concurrent("copies that come together are sent again when none was accepted
     schedule: [{ do: "together", copies: 2 }],
     violations: [{ kind: "answer", text: "Wrong was answered 500." }],
   });
-  const { schedule = [], violations = [], number = 0 } = finding ?? {};
+  const { schedule = [], violations = [], isAfterOthers = false, number = 0 } = finding ?? {};
   const scenario = scenarioOf({
     exploration,
     schedule,
     violations,
+    isAfterOthers,
     number,
     isSigned: false,
     seed: 1,
@@ -272,4 +274,51 @@ test.concurrent("a receiver that handles one request at a time is right, althoug
   messages: [{ type: track, event: A }, { type: track, event: B }]
 `;
   expect(await search(text, 200)).toMatchObject({ schedules: 200, ...held });
+});
+
+test.concurrent("a search that is asked to stop says how far it came, and one that makes a failure smaller writes it", async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "explore-"));
+  context.onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const stop = new AbortController();
+  const started = Promise.withResolvers<void>();
+  const rows: string[] = [];
+  let isDoubling = false;
+  const origin = await startReceiver(context, {
+    receive({ messageId, userId }) {
+      if (isDoubling || !rows.some((row) => row.includes(`${messageId}"`)))
+        rows.push(JSON.stringify({ messageId, userId }));
+      if (rows.length > 100) started.resolve();
+      return 200;
+    },
+    rows: () => `[${rows.join()}]`,
+  });
+  const text = `name: Right
+explore:
+  receiver: { url: ${origin}/, effects: ${origin}/rows }
+  messages: [{ type: track, event: A }, { type: track, event: B }, { type: track, event: C }]
+`;
+  writeFileSync(join(folder, "file.yaml"), text);
+  const command = startHookyard([
+    "explore",
+    join(folder, "file.yaml"),
+    "--json",
+    "--minutes",
+    "99",
+  ]);
+  context.onTestFinished(() => command.end());
+  await started.promise;
+  command.end();
+  const { code, out, err } = await command.ended;
+  expect([code, err]).toEqual([130, expect.stringContaining("Stopping after the schedules")]);
+  expect(JSON.parse(out)).toMatchObject({ stopped: true, finding: null });
+
+  const exploration = readExploration(text);
+  if ("problems" in exploration) throw new Error(JSON.stringify(exploration.problems));
+  const explored = await explore({
+    ...{ exploration, secret: null, seed: 1, runs: 1000, minutes: 1440, signal: stop.signal },
+    onProgress: () => (isDoubling = true),
+    onFailure: () => stop.abort(),
+  });
+  expect(explored.isStopped).toBe(true);
+  expect(explored.finding?.schedule).toEqual(explored.finding?.drawn);
 });

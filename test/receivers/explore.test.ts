@@ -99,7 +99,7 @@ async function search(
   const explored = await explore({ exploration, secret, seed, runs, minutes: 1440 });
   const { finding } = explored;
   if (finding === null) return { explored, scenario: "" };
-  const { schedule, number, violations } = finding;
+  const { schedule, number, violations, isAfterOthers } = finding;
   return {
     explored,
     scenario: scenarioOf({
@@ -107,6 +107,7 @@ async function search(
       schedule,
       isSigned: true,
       violations,
+      isAfterOthers,
       seed,
       number,
       file: "found.yaml",
@@ -201,8 +202,9 @@ test.concurrent("an end state of the wrong order is found where every effect is 
     "\n    - { type: identify }\n    - { type: track, event: Paid }\n    - { type: identify }";
   const text = fileOf(shop, { messages, always: "{ effects: any number, state: same }" });
   const { explored, scenario } = await search(text, shop);
+  const shows = (nth: number): unknown => expect.stringContaining(`"{{message${nth}}}"`);
   expect(explored.finding).toMatchObject({
-    violations: [{ kind: "state" }],
+    violations: [{ kind: "state", states: { expected: shows(3), actual: shows(1) } }],
     schedule: [{ message: 2 }, { message: 0 }],
   });
   expect(await outcomesOf(atEnd, scenario, shop)).toBe("1 passed, 3 failed");

@@ -57,12 +57,12 @@ async function report(seed: number): Promise<string> {
   return JSON.stringify(done, null, 2);
 }
 
-test("20 runs, some beside each other, give the same bytes; another seed gives others", async () => {
+test("8 runs, some beside each other, give the same bytes; another seed gives others", async () => {
   const first = await report(1);
   expect(JSON.parse(first)).toMatchObject({ state: "failed", problems: [] });
-  const others = (await Promise.all([1, 2, 3].map(() => several(6)))).flat();
+  const others = (await Promise.all([1, 2, 3].map(() => several(2)))).flat();
   for (const other of [...others, await report(1)]) expect(other).toBe(first);
-  expect(others).toHaveLength(18);
+  expect(others).toHaveLength(6);
   expect(await report(2)).not.toBe(first);
 });
 

@@ -298,6 +298,12 @@ ${[request, request, request].join("\n")}
     const { code, out } = await run(`${"x".repeat(300)}.yaml`);
     expect(out).toContain("1:1  The file cannot be read: ENAMETOOLONG");
     expect(code).toBe(1);
+    await writeFile("utf16.yaml", `\ufeff${passing}`, "utf16le");
+    await writeFile("latin1.yaml", passing.replace("It", "\u00e9"), "latin1");
+    for (const file of ["utf16.yaml", "latin1.yaml"])
+      expect((await run(file)).out).toContain(
+        `${file}:1:1  The file is not UTF-8. Save it in that encoding.`,
+      );
   });
 
   test("keeps the first pipeline with --keep, and serves its inspector until a signal comes", async () => {

@@ -1,7 +1,8 @@
 /**
  * `npm run simulate -- --seed 7 --hours 100 --runs 20`: runs with the seeds 7 to 26, each until its
- * clock has gone on for 100 hours. Ends with 1 at the first that fails, and says how to run it
- * again. `--log` prints each step.
+ * clock has gone on for 100 hours. `--seed 7:20 --seed 91` runs 20 hours of the first, and of each
+ * as many runs. Ends with 1 at the first that fails, and says how to run it again. `--log` prints
+ * each step.
  */
 
 import { parseArgs } from "node:util";
@@ -12,14 +13,19 @@ import { Random } from "./random.ts";
 
 const { values } = parseArgs({
   options: {
-    seed: { type: "string" },
+    seed: { type: "string", multiple: true, default: [String(Date.now() % 1_000_000_000)] },
     hours: { type: "string", default: "100" },
     runs: { type: "string", default: "1" },
     log: { type: "boolean", default: false },
   },
 });
-const first = Number(values.seed ?? Date.now() % 1_000_000_000);
-const hours = Number(values.hours);
+const runs = values.seed.flatMap((asked) => {
+  const [first, hours = values.hours] = asked.split(":");
+  return Array.from({ length: Number(values.runs) }, (_, run) => ({
+    seed: Number(first) + run,
+    hours: Number(hours),
+  }));
+});
 const realTime = performance.now.bind(performance);
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -30,8 +36,7 @@ const { Simulation } = await import("./simulation.ts");
 await (await import("../../src/engine/plans/plans.ts")).loadPlans();
 
 const startedAt = realTime();
-for (let run = 0; run < Number(values.runs); run += 1) {
-  const seed = first + run;
+for (const { seed, hours } of runs) {
   platform.begin(new Random(seed, 2));
   disk.begin(new Random(seed, 3));
   const simulation = new Simulation({

@@ -47,7 +47,7 @@ async function main() {
   await hookyard.expect({ attempts: { results: [503, 200] } });
   const { version } = await hookyard.call("about.get", {});
   await hookyard.stop();
-  process.stdout.write("done " + version);
+  process.stdout.write("done " + version + "\\n");
 }
 `;
 
@@ -74,41 +74,38 @@ function run(args: string[], node = process.execPath): Promise<{ code: number; o
 
 describe("the built library for tests", () => {
   test.each([
-    ["test.mjs", `import { start } from "hookyard/testing";${body}main();`],
-    ["test.cjs", `const { start } = require("hookyard/testing");${body}main();`],
-  ])("works in %s", async (file, text) => {
-    writeFileSync(join(project, file), text);
-    expect(await run([file])).toEqual({
-      code: 0,
-      out: expect.stringMatching(/^done \d+\.\d+\.\d+$/),
-    });
-  });
-
-  test.each([
-    ["faked.mjs", `import { start } from "hookyard/testing"; import timers from "node:timers";`],
-    [
-      "faked.cjs",
-      `const { start } = require("hookyard/testing"), timers = require("node:timers");`,
-    ],
+    ["test.mjs", `import { start } from "hookyard/testing"; import timers from "node:timers";`],
+    ["test.cjs", `const { start } = require("hookyard/testing"), timers = require("node:timers");`],
   ])(
-    "keeps the machine's time and network in %s, where a test replaces them",
+    "works in %s, and keeps the machine's time and network where a test replaces them",
     async (file, text) => {
       // As fake timers do it, and a stub of `fetch`.
       const replaced = `
-for (const name of ["setTimeout", "setInterval", "setImmediate"]) timers[name] = globalThis[name] = () => 0;
+const names = ["setTimeout", "setInterval", "setImmediate"];
+const real = { Date, queueMicrotask, fetch, ...Object.fromEntries(names.map((name) => [name, globalThis[name]])) };
+for (const name of names) timers[name] = globalThis[name] = () => 0;
 globalThis.Date = class extends Date { constructor(...at) { super(...(at.length > 0 ? at : [0])); } static now() { return 0; } };
 globalThis.queueMicrotask = () => {};
 globalThis.fetch = () => { throw new Error("no network"); };
+function restore() {
+  Object.assign(globalThis, real);
+  for (const name of names) timers[name] = real[name];
+}
 `;
-      writeFileSync(join(project, file), `${text}${replaced}${holding}${body}hold().then(main);`);
-      expect(await run([file])).toEqual({ code: 0, out: expect.stringMatching(/^done \d/) });
+      const program = `${text}${replaced}${holding}${body}hold().then(main).then(restore).then(main);`;
+      writeFileSync(join(project, file), program);
+      expect(await run([file])).toEqual({
+        code: 0,
+        out: expect.stringMatching(/^(done \d+\.\d+\.\d+\n){2}$/),
+      });
     },
   );
 
-  test("brings types that know every member", async () => {
+  test("brings types that know every member, for import and for require", async () => {
     const options = {
       strict: true,
-      module: "nodenext",
+      // Other than `nodenext`, it lets no CommonJS module import the types of an ES module.
+      module: "node16",
       target: "es2024",
       lib: ["es2024"],
       types: ["node"],
@@ -116,7 +113,7 @@ globalThis.fetch = () => { throw new Error("no network"); };
     };
     writeFileSync(
       join(project, "tsconfig.json"),
-      JSON.stringify({ compilerOptions: options, include: ["*.mts"] }),
+      JSON.stringify({ compilerOptions: options, include: ["*.mts", "*.cts"] }),
     );
     writeFileSync(
       join(project, "good.mts"),
@@ -129,32 +126,29 @@ await hookyard.advance(total > 0 ? "idle" : "90m");
 `,
     );
     writeFileSync(
+      join(project, "good.cts"),
+      `import { start, type Hookyard } from "hookyard/testing";
+export const begin = (): Promise<Hookyard> => start({ sources: { Shop: { mode: "production" } } });
+`,
+    );
+    writeFileSync(
       join(project, "bad.mts"),
       `import { start } from "hookyard/testing";
 const hookyard = await start({ destination: {} });
 await hookyard.expect({ deliveries: { stat: "delivered" } });
 `,
     );
-    const { code, out } = await run([compiler, "-p", "."]);
+    const { code, out } = await run([compiler, "-p", ".", "--pretty", "false", "--checkers", "1"]);
     expect(code).toBe(1);
-    expect(out).not.toContain("good.mts");
-    expect(out).toContain("'destination' does not exist");
-    expect(out).toContain("'stat' does not exist");
+    const errors = out.split("\n").filter((line) => /^\S/.test(line));
+    expect(errors).toEqual([
+      expect.stringMatching(/^bad\.mts\b.*'destination' does not exist/),
+      expect.stringMatching(/^bad\.mts\b.*'stat' does not exist/),
+    ]);
   });
 });
 
-test("a project of CommonJS modules has the types for require", async () => {
-  writeFileSync(
-    join(project, "good.cts"),
-    `import { start, type Hookyard } from "hookyard/testing";
-export const begin = (): Promise<Hookyard> => start({ sources: { Shop: { mode: "production" } } });
-`,
-  );
-  const options = "--strict --module node16 --target es2024 --lib es2024 --types node --noEmit";
-  expect(await run([compiler, ...options.split(" "), "--ignoreConfig", "good.cts"])).toEqual({
-    code: 0,
-    out: "",
-  });
+test("the published package has each file of its types that older compilers look for", () => {
   // For `moduleResolution: node10`, which does not read `exports`.
   const { typesVersions } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
     typesVersions: { "*": Record<string, string[]> };

@@ -10,7 +10,7 @@ import {
   type DeliveryId,
   type MessageRowId,
 } from "../../domain/ids.ts";
-import { invalid, isProblem, notFound, type Problem } from "../../domain/problem.ts";
+import { invalid, isProblem, notFound, problem, type Problem } from "../../domain/problem.ts";
 import { explaining } from "../../domain/signature-mismatch.ts";
 import { sign, signatureKey } from "../../domain/signature.ts";
 import type { Configuration, Pipeline } from "../../engine/pipeline.ts";
@@ -25,6 +25,7 @@ import type {
 } from "../../engine/ports.ts";
 import { trimBlanks } from "../../engine/deliver/response-head.ts";
 import { causeIn } from "../../engine/ingest/internal-messages.ts";
+import { batchDefaults } from "../../engine/ingest/read-request.ts";
 import { createTurnBudget } from "../../engine/real-time.ts";
 import type { HandlersOf } from "../../contract/contract.ts";
 import { jsonSize, maxAnswerBytes, noBytes, withinAnswer, withinRoom } from "./answer-size.ts";
@@ -108,6 +109,14 @@ export function messageHandlers(pipeline: Pipeline): HandlersOf<"messages"> {
     "messages.get": ({ id }) => {
       const message = summaryOf(id);
       return isProblem(message) ? message : detailsOf(message);
+    },
+    "messages.defaults": ({ id }) => {
+      const origin = queries.messageSource(id);
+      if (origin === null) return notFound("message", messageIds.format(id));
+      const defaults = batchDefaults(origin.request.body);
+      return Buffer.byteLength(JSON.stringify(defaults)) <= maxAnswerBytes
+        ? defaults
+        : problem(413, "too_large", "What this batch has beside its messages is over 1 MB.");
     },
     "messages.replay": async ({ id }) => {
       const replayed = await messages.replay(id);

@@ -10,9 +10,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { fileURLToPath } from "node:url";
 import { problem, type Problem } from "../../domain/problem.ts";
 import { problemAnswer, reasonPhrase, unknownKeyProblem } from "./ingest-server.ts";
-import { decoded } from "./read-request.ts";
+import { decoded, prefixBefore } from "./read-request.ts";
 
-type BrowserFile = { writeKey: string } | { part: string };
+type BrowserFile = { writeKey: string; prefix: string } | { part: string };
 
 const libraryAtEnd =
   /(?:^|\/)analytics\.js\/+v1\/+([^/]+)\/+(?:platform\/+)?analytics(?:\.min)?\.js$/i;
@@ -21,8 +21,9 @@ const integrationAnywhere = /(?:^|\/)next-integrations\/./;
 
 /** `part` is empty where no file can be: a device-mode destination. */
 export function browserFileAt(path: string): BrowserFile | null {
-  const writeKey = libraryAtEnd.exec(path)?.[1];
-  if (writeKey !== undefined) return { writeKey: decoded(writeKey) };
+  const library = libraryAtEnd.exec(path);
+  if (library !== null)
+    return { writeKey: decoded(library[1] ?? ""), prefix: prefixBefore(library) };
   const part = partAtEnd.exec(path)?.[1] ?? (integrationAnywhere.test(path) ? "" : undefined);
   return part === undefined ? null : { part };
 }
@@ -74,7 +75,7 @@ export async function sendBrowserFile({
     return sendScript(
       response,
       200,
-      pointedHere(library, writeKey, headers.host ?? ""),
+      pointedHere(library, writeKey, (headers.host ?? "") + file.prefix),
       "no-cache",
     );
   }

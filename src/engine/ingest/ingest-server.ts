@@ -23,7 +23,7 @@ import {
 import type { CommittedMessage } from "../ports.ts";
 import { answerFaultOf } from "./ingest-faults.ts";
 import type { AcceptedRequest } from "./accept.ts";
-import { addressOf } from "./read-request.ts";
+import { addressOf, type IngestCall } from "./read-request.ts";
 import type { Refused } from "./refused-requests.ts";
 
 /**
@@ -285,7 +285,7 @@ export function unknownKeyProblem(
 export const missingKey = problem(
   401,
   "missing_write_key",
-  "The request has no write key. Send it as the user name of Basic authorization, with an empty password.",
+  "The request has no write key. Send it as the user name of Basic authorization, with an empty password; beside a bearer token, as `writeKey` in the body.",
 );
 
 /** A day: browsers shorten it to their own limit. */
@@ -363,13 +363,19 @@ function sourceConfig(writeKey: string): string {
   });
 }
 
-/** What a browser library asks for before it sends. */
+/**
+ * What a browser library asks for before it sends. It shall send as it asked: through a proxy too,
+ * which may have ended TLS, and which knows this port by a prefix.
+ */
 export function settingsAnswer(
-  asked: "settings" | "sourceConfig",
+  call: Extract<IngestCall, { call: "settings" | "sourceConfig" }>,
   writeKey: string,
   { headers, socket }: IncomingMessage,
 ): string {
-  if (asked === "sourceConfig") return sourceConfig(writeKey);
-  const protocol = "encrypted" in socket ? "https" : "http";
-  return browserSettings(writeKey, headers.host ?? "127.0.0.1", protocol);
+  if (call.call === "sourceConfig") return sourceConfig(writeKey);
+  const { host = "127.0.0.1", "x-forwarded-host": asked = host } = headers;
+  // A proxy that gave this port's own address sends its pages straight to it, without TLS.
+  const isTlsBefore = asked === host && headers["x-forwarded-proto"] === "https";
+  const protocol = "encrypted" in socket || isTlsBefore ? "https" : "http";
+  return browserSettings(writeKey, host + call.prefix, protocol);
 }

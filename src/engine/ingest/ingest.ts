@@ -251,7 +251,7 @@ export class Ingest {
         const { wrong, brief } = unknownKeyProblem(writeKey, "settings");
         return this.#refuse(response, wrong, { writeKey, brief });
       }
-      return send(response, 200, settingsAnswer(call.call, writeKey, request));
+      return send(response, 200, settingsAnswer(call, writeKey, request));
     }
     const file = browserFileAt(path);
     if (file !== null) {

@@ -43,9 +43,10 @@ test.each<[string, object | null]>([
   ["/v1/alias", { call: "single", type: "alias" }],
   ["/v1/a", { call: "single", type: "alias" }],
   ["/v1/m", { call: "metrics" }],
-  ["/v1/projects/abc/settings", { call: "settings", writeKey: "abc" }],
-  ["/x//v1/projects/a%2Fb/settings/", { call: "settings", writeKey: "a/b" }],
-  ["/v1/projects/%zz/settings", { call: "settings", writeKey: "%zz" }],
+  ["/v1/projects/abc/settings", { call: "settings", writeKey: "abc", prefix: "" }],
+  ["/x//v1/projects/a%2Fb/settings/", { call: "settings", writeKey: "a/b", prefix: "/x" }],
+  ["//V1/projects/%zz/settings", { call: "settings", writeKey: "%zz", prefix: "" }],
+  ["http://h:1/x/v1/projects/k/settings", { call: "settings", writeKey: "k", prefix: "/x" }],
   ["/v1/pixel/track", { ...track, isPixel: true }],
   ["/x/V1//PIXEL/Track//", { ...track, isPixel: true }],
   ["/v1/pixel/delete", null],
@@ -154,6 +155,14 @@ test("invalid UTF-8 is refused, wherever it is", () => {
   for (const bytes of [[0xff], [0x7b, 0x22, 0xc0, 0x80, 0x22, 0x3a, 0x31, 0x7d]]) {
     expect(parseBody(Buffer.from(bytes), false)).toMatchObject({ code: "invalid_utf8" });
   }
+});
+
+test.each([
+  ["a body that says nothing of its gzip", gzipSync("{}"), /gzip\..*`Content-Encoding: gzip`/],
+  ["another encoding", Buffer.from('{"a":"é"}', "latin1"), /Encode it as UTF-8\.$/],
+  ["a byte order mark", Buffer.from("\ufeff{}"), /byte order mark\. Leave it out\.$/],
+])("%s is refused with what to do", (_, body, message) => {
+  expect(parseBody(body, false)).toMatchObject({ message: expect.stringMatching(message) });
 });
 
 test("the bytes of each message are those that it was written with", () => {

@@ -16,7 +16,7 @@ export type IngestCall =
   | { call: "batch" }
   | { call: "single"; type: MessageType; isPixel?: true }
   | { call: "metrics" }
-  | { call: "settings"; writeKey: string }
+  | { call: "settings"; writeKey: string; prefix: string }
   | { call: "sourceConfig" };
 
 const calls: ReadonlyMap<string, IngestCall> = new Map(
@@ -55,8 +55,17 @@ export function parsePath(path: string): IngestCall | null {
   const pixel = pixelAtEnd.exec(lower)?.[1];
   if (pixel !== undefined) return { call: "single", type: pixel as MessageType, isPixel: true };
   if (sourceConfigAtEnd.test(path)) return { call: "sourceConfig" };
-  const writeKey = settingsAtEnd.exec(path)?.[1];
-  return writeKey === undefined ? null : { call: "settings", writeKey: decoded(writeKey) };
+  const settings = settingsAtEnd.exec(path);
+  if (settings === null) return null;
+  const [, writeKey = ""] = settings;
+  return { call: "settings", writeKey: decoded(writeKey), prefix: prefixBefore(settings) };
+}
+
+/** What a proxy before this port has in front of its paths, without a slash at its end. */
+export function prefixBefore({ input, index }: RegExpExecArray): string {
+  let end = index;
+  while (input[end - 1] === "/") end -= 1;
+  return input.slice(0, end).replace(/^\w+:\/\/[^/]*/, "");
 }
 
 const noQuery = new URLSearchParams();
@@ -213,7 +222,7 @@ function unread(root: JsonObject, code: string, message: string): UnreadBody {
 const flat: ReturnType<typeof measureJson> = { depth: 0, batch: null, batchEnd: 0 };
 
 export function parseBody(body: Buffer, batched: boolean): ParsedBody | UnreadBody {
-  if (!isUtf8(body)) return problem(400, "invalid_utf8", "The body is not valid UTF-8.");
+  if (!isUtf8(body)) return problem(400, "invalid_utf8", notUtf8(body));
   let root: Json;
   // A small message is never too deep, and a single call is its own message.
   const isFlat = !batched && body.length <= 2 * maxDepth;
@@ -222,7 +231,10 @@ export function parseBody(body: Buffer, batched: boolean): ParsedBody | UnreadBo
     measured = isFlat ? flat : measureJson(body, maxBatchMessages + 1);
     root = valueOfBody(body, measured.batch);
   } catch (error) {
-    return problem(400, "invalid_json", `The body is not JSON: ${(error as Error).message}.`);
+    const why = hasMark(body)
+      ? "it begins with a byte order mark. Leave it out"
+      : (error as Error).message;
+    return problem(400, "invalid_json", `The body is not JSON: ${why}.`);
   }
   if (!isObject(root)) return problem(400, "not_an_object", "The body is JSON, but not an object.");
   const { depth, batch: spans, batchEnd: end } = measured;
@@ -244,6 +256,17 @@ export function parseBody(body: Buffer, batched: boolean): ParsedBody | UnreadBo
   if (!Array.isArray(items))
     return unread(root, "invalid_batch", "`batch` is not an array of messages.");
   return { root, items, spans: spans as Span[], end };
+}
+
+function notUtf8(body: Buffer): string {
+  return body[0] === 0x1f && body[1] === 0x8b
+    ? "The body is not valid UTF-8: it is compressed with gzip. Send `Content-Encoding: gzip` with it, or send it without compression."
+    : "The body is not valid UTF-8. Encode it as UTF-8.";
+}
+
+/** Clients on Windows write one, and nobody sees it in an error. */
+function hasMark(body: Buffer): boolean {
+  return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
 }
 
 /** Messages that are larger on average are parsed one by one. */
@@ -284,6 +307,20 @@ function trimmed(body: Buffer): Span {
 
 function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+/** What the body of a batch has for each of its messages. */
+export function batchDefaults(body: Uint8Array): {
+  context?: JsonObject;
+  integrations?: JsonObject;
+} {
+  const parsed = parseBody(Buffer.from(body), true);
+  if (isProblem(parsed)) return {};
+  const { context, integrations } = parsed.root;
+  return {
+    ...(isObject(context) ? { context } : {}),
+    ...(isObject(integrations) ? { integrations } : {}),
+  };
 }
 
 export function replayBody(

@@ -86,6 +86,8 @@ export function createWorkspaces(options: WorkspacesOptions): RunningWorkspaces 
   const customers = createCustomers(options);
   const traffic = createTraffic({ ...options, customers });
   let opening: Promise<Workspace | Problem> | null = null;
+  /** Since it was opened last; it may have been while it was opening. */
+  let isClosed = false;
 
   /**
    * What a source has sent is in the store, so that after a refusal nothing is sent twice or left
@@ -97,6 +99,7 @@ export function createWorkspaces(options: WorkspacesOptions): RunningWorkspaces 
     if (store.demo() === null) {
       const refused = await sendFirst(opened);
       if (refused !== null) return refused;
+      if (isClosed) return opened.workspace;
       store.saveDemo({ next: firstMessages });
       changes.note("settings", null);
     }
@@ -135,12 +138,15 @@ export function createWorkspaces(options: WorkspacesOptions): RunningWorkspaces 
       return setup.connect([source], endpoint, "First destination");
     },
     /** A second call while it is being opened gets the result of the first. */
-    demo: () =>
-      (opening ??= openDemo().finally(() => {
+    demo() {
+      isClosed = false;
+      return (opening ??= openDemo().finally(() => {
         opening = null;
-      })),
+      }));
+    },
     isDemoOpen: () => store.demo() !== null,
     closeDemo() {
+      isClosed = true;
       traffic.stop();
       store.saveDemo(null);
       changes.note("settings", null);

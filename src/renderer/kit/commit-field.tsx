@@ -15,6 +15,7 @@ import {
 } from "react";
 import { isComposing } from "./composing.ts";
 import { useToast } from "./copy.tsx";
+import { takeTypedAhead } from "./focus.ts";
 import { errorOf, useAction, useReturns } from "./use-action.ts";
 import { CallError, isNoConnection } from "../transport/call-error.ts";
 
@@ -146,6 +147,7 @@ type FieldProps = CommitOptions & {
   inputMode?: "numeric" | "decimal" | undefined;
   /**
    * Takes the focus with its text selected when it appears: what was just made wants another value.
+   * What was typed ahead of it is its text then.
    */
   startsSelected?: boolean;
 };
@@ -168,8 +170,13 @@ export function CommitField(props: FieldProps) {
   const field = useCommit(id, props);
   const isWrong = field.error !== null;
   const input = useRef<HTMLInputElement>(null);
+  const change = useRef(field.change);
+  change.current = field.change;
   useEffect(() => {
-    if (startsSelected) input.current?.select();
+    if (!startsSelected) return;
+    input.current?.select();
+    const typed = takeTypedAhead();
+    if (typed !== "") change.current(typed);
   }, [startsSelected]);
   const shared = {
     id,

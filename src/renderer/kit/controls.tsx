@@ -194,7 +194,6 @@ export function Choice<Value extends string>({
               const group = event.currentTarget.parentElement;
               if (by === undefined || group === null) return;
               event.preventDefault();
-              event.stopPropagation();
               move(place, by, group);
             }}
           >

@@ -1,6 +1,7 @@
 /** Where the focus goes next: into what was added, and from the rail into the list of a view. */
 
 import { useEffect } from "react";
+import { isComposing } from "./composing.ts";
 
 const typed =
   ":is(input,textarea,select,[contenteditable=plaintext-only]):not([type=checkbox],[type=radio],[type=file],:disabled)";
@@ -47,6 +48,48 @@ function onNextInput(then: () => void): void {
 export function focusFirstField(part: HTMLElement): void {
   const [first] = fieldsIn(part);
   if (first !== undefined) startTyping(first);
+}
+
+/** What was typed for a field that is not there yet. */
+let ahead: { text: string; stop: () => void } | null = null;
+
+/**
+ * Keeps what is typed from now on for the field that an answer brings, which takes it with
+ * `takeTypedAhead`. Without this, each key would do what it does as a shortcut, and Space and Enter
+ * would press the button again. Returns a function that ends it; so do a click, Esc, a key in
+ * another field, and the way back.
+ */
+export function typeAhead(): () => void {
+  ahead?.stop();
+  const ended = new AbortController();
+  const kept = { text: "", stop };
+  function onKey(event: KeyboardEvent): void {
+    const { key, target } = event;
+    const isElsewhere = target instanceof Element && target.matches(typed);
+    if (isElsewhere || key === "Escape") return stop();
+    const isText = key.length === 1 && !event.ctrlKey && !event.metaKey;
+    if (isComposing(event) || !(isText || key === "Backspace" || key === "Enter")) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    if (isText) kept.text += key;
+    else if (key === "Backspace") kept.text = kept.text.slice(0, -1);
+  }
+  function stop(): void {
+    ended.abort();
+    if (ahead === kept) ahead = null;
+  }
+  const options = { capture: true, signal: ended.signal };
+  window.addEventListener("keydown", onKey, options);
+  for (const event of ["pointerdown", "popstate"]) window.addEventListener(event, stop, options);
+  ahead = kept;
+  return stop;
+}
+
+/** Empty when nothing was typed. The keys are the field's from now on. */
+export function takeTypedAhead(): string {
+  const text = ahead?.text ?? "";
+  ahead?.stop();
+  return text;
 }
 
 let isListWanted = false;

@@ -56,7 +56,6 @@ export function Tabs<Value extends string>({
                 const list = event.currentTarget.parentElement;
                 if (to === undefined || list === null) return;
                 event.preventDefault();
-                event.stopPropagation();
                 move(to, list);
               }}
             >

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { dayAndTime, some } from "./words.ts";
+import { bytes, dayAndTime, some } from "./words.ts";
 
 const at = (day: number, month = 11): number => new Date(2026, month - 1, day, 6, 28, 7).getTime();
 
@@ -17,6 +17,15 @@ test.each([
 test("a time is written with its day when one of several times beside it has another", () => {
   expect(dayAndTime(at(22), at(22), at(30))).toBe("22 Nov 06:28:07");
   expect(dayAndTime(at(22), at(22), at(22))).toBe("06:28:07");
+});
+
+test("a size is written in the greatest unit that it reaches", () => {
+  expect([1, 1023, 1024, 1_048_576].map(bytes)).toEqual([
+    "1 byte",
+    "1,023 bytes",
+    "1.0 KB",
+    "1.0 MB",
+  ]);
 });
 
 test("one is one", () => {

@@ -149,7 +149,7 @@ function entryOf(
 }
 
 function refresh(entry: Entry): void {
-  if (isHeld) return;
+  if (hold !== null) return;
   if (entry.running) {
     entry.again = true;
     return;
@@ -193,17 +193,20 @@ async function read(entry: Entry): Promise<void> {
   checkFresh();
 }
 
-let isHeld = false;
+/** The newest hold of reads; those before it release nothing any more. */
+let hold: object | null = null;
 
 /**
  * Reads nothing while a story begins again: what the views still show is no longer there. Once
  * released, and the views have changed, all that is shown is read again.
  */
 export function holdReads(): () => void {
-  isHeld = true;
+  const own = {};
+  hold = own;
   return () =>
     afterTwoFrames(() => {
-      isHeld = false;
+      if (hold !== own) return;
+      hold = null;
       for (const entry of entries.values()) refresh(entry);
       checkFresh();
     });
@@ -214,7 +217,7 @@ const waitingForFresh = new Set<() => void>();
 
 /** An answer can show a part that asks for another one, so what follows has two frames to ask. */
 function checkFresh(): void {
-  const isOld = (): boolean => isHeld || [...entries.values()].some(isBeingRead);
+  const isOld = (): boolean => hold !== null || [...entries.values()].some(isBeingRead);
   if (waitingForFresh.size === 0 || isOld()) return;
   afterTwoFrames(() => {
     if (isOld()) return;
@@ -227,12 +230,15 @@ function afterTwoFrames(then: () => void): void {
   window.requestAnimationFrame(() => window.requestAnimationFrame(then));
 }
 
-/** Reads all that is shown again; resolves once nothing of it is older than the call. */
+/**
+ * Reads all that is shown and can change again; resolves once nothing of it is older than the call.
+ */
 export function whenFresh(): Promise<void> {
   return new Promise((resolve) => {
     afterTwoFrames(() => {
       waitingForFresh.add(resolve);
-      for (const entry of entries.values()) refresh(entry);
+      for (const entry of entries.values())
+        if (entry.areas.size > 0 || entry.live.answer === undefined) refresh(entry);
       checkFresh();
     });
   });
@@ -240,6 +246,19 @@ export function whenFresh(): Promise<void> {
 
 export function readAgain(name: CallName): void {
   for (const entry of entries.values()) if (entry.name === name) refresh(entry);
+}
+
+/**
+ * Until the connection is back and all is read again. What was typed without a connection is sent
+ * first then: an earlier answer could take its field away.
+ */
+function postponeReads(): void {
+  for (const entry of entries.values()) {
+    if (entry.timer !== null) window.clearTimeout(entry.timer);
+    entry.timer = null;
+    entry.again = false;
+  }
+  checkFresh();
 }
 
 function refreshAll(): void {
@@ -283,6 +302,7 @@ export function followChanges(): () => void {
         refreshAll();
       }
       lost = connection !== "connected";
+      if (lost) postponeReads();
       useFeed.setState(({ lostAt }) => ({
         connection,
         lostAt: lost ? (lostAt ?? window.performance.now()) : null,

@@ -6,6 +6,7 @@
 
 import { create } from "zustand";
 import { leaveFields } from "../kit/commit-field.tsx";
+import { typeAhead } from "../kit/focus.ts";
 import { unmasked } from "../transport/secrets.ts";
 
 const views = [
@@ -106,6 +107,26 @@ export async function goOnceAnswered<Answer>(
   const place = placeOf(await asked);
   const { go, ...now } = usePlace.getState();
   if (place !== null && hashOf(now) === before) go(place);
+}
+
+/** Opens what is created, with its name to be typed over. What is typed meanwhile is its name. */
+export async function openToName(
+  view: View,
+  created: Promise<{ id: string }>,
+  query: Record<string, string> = {},
+): Promise<void> {
+  const stop = typeAhead();
+  let isOpen = false;
+  try {
+    await goOnceAnswered(created, ({ id }) => ({
+      view,
+      path: [id],
+      query: { name: "edit", ...query },
+    }));
+    isOpen = usePlace.getState().path[0] === (await created).id;
+  } finally {
+    if (!isOpen) stop();
+  }
 }
 
 function arrive(): void {

@@ -11,12 +11,13 @@ import {
 } from "../transport/transport.ts";
 
 const kept = new Map<string, string>();
+const delays: number[] = [];
 vi.stubGlobal(
   "window",
   Object.assign(new EventTarget(), {
     location: { hash: "" },
     history: { pushState: () => undefined },
-    setTimeout: () => 0,
+    setTimeout: (_: unknown, ms: number) => delays.push(ms),
     clearTimeout: () => undefined,
     requestAnimationFrame: () => 0,
     sessionStorage: {
@@ -62,6 +63,17 @@ test.each([
   await vi.waitFor(() => expect(useStory.getState().isMoving).toBe(false));
   expect(useStory.getState().story).toEqual(after);
   expect(useToast.getState().text).toBe(said);
+});
+
+test("the next scene comes once the words are read, sooner at a higher speed, and none after the last", () => {
+  useStory.setState({ story: { ...storyOf("story_1"), description: "a".repeat(100) }, speed: 1 });
+  useStory.getState().play(true);
+  useStory.getState().setSpeed(9);
+  expect(delays.slice(-2)).toEqual([18_000, 2000]);
+  useStory.setState({ story: { ...storyOf("story_1"), at: 1 } });
+  useStory.getState().setSpeed(2);
+  expect(delays.at(-1)).toBe(2000);
+  expect(useStory.getState().isPlaying).toBe(false);
 });
 
 const refused = new CallError({

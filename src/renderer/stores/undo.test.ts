@@ -87,6 +87,18 @@ test("an edit that cannot be taken back without a connection is the next that is
   await vi.waitFor(() => expect(replayed).toEqual(["undo two", "redo two"]));
 });
 
+test("an edit that could not be taken back without a connection gives way to one that was made meanwhile", async () => {
+  const { promise, reject } = Promise.withResolvers<never>();
+  recordEdit({ ...edit("old"), undo: () => promise });
+  replay(openThing(), "undo");
+  recordEdit(edit("new"));
+  reject(noConnection());
+  await vi.waitFor(() => expect(useToast.getState().text).toBe(noConnection().message));
+  await undo();
+  await undo();
+  expect(replayed).toEqual(["undo new"]);
+});
+
 test("the toast takes back its own edit, and goes when another is made", async () => {
   recordEdit(edit("rename"));
   recordEdit(edit("remove"));

@@ -19,8 +19,9 @@ import { usePlace } from "./place.ts";
 type Edit = {
   undo: () => unknown;
   redo: () => unknown;
-  /** Edits of one field follow each other as one. */
+  /** Edits of one field follow each other as one, until it is left or the form is saved. */
   field: Element | null;
+  visit: number;
   thing: string;
   /** The address where it was made. */
   hash: string;
@@ -57,12 +58,17 @@ const typedIn = (): Element | null =>
     ? document.activeElement
     : null;
 
+/** Counts the fields that got the focus, and the forms that were saved. */
+let visit = 0;
+const nextVisit = (): void => void (visit += 1);
+
 /** True while an edit is taken back or done again, which is no new edit. */
 let isReplaying = false;
 
 const madeHere = (edit: Pick<Edit, "undo" | "redo">): Edit => ({
   ...edit,
   field: typedIn(),
+  visit,
   thing: openThing(),
   hash: window.location.hash,
 });
@@ -75,7 +81,7 @@ function record(edit: Edit): void {
   if (isReplaying) return;
   const { done } = useEdits.getState().edits.get(edit.thing) ?? none;
   const last = done.at(-1);
-  const isSame = edit.field !== null && last?.field === edit.field;
+  const isSame = edit.field !== null && last?.field === edit.field && last.visit === edit.visit;
   newest = isSame ? { ...edit, undo: last.undo } : edit;
   const kept = isSame ? done.slice(0, -1) : done.slice(1 - maxEdits);
   change(edit.thing, { done: [...kept, newest], undone: [] });
@@ -242,6 +248,7 @@ export async function resetEverything(clock: boolean): Promise<void> {
 /** The text of the field that has the focus, when it got it. */
 let textBefore: string | null = null;
 function onFocus({ target }: FocusEvent): void {
+  nextVisit();
   textBefore = target instanceof Element && typedIn() === target ? valueOf(target) : null;
 }
 
@@ -269,7 +276,11 @@ export function useUndoKeys(): void {
   });
   useEffect(() => {
     window.addEventListener("focusin", onFocus);
-    return () => window.removeEventListener("focusin", onFocus);
+    window.addEventListener("submit", nextVisit);
+    return () => {
+      window.removeEventListener("focusin", onFocus);
+      window.removeEventListener("submit", nextVisit);
+    };
   }, []);
   const mod = isMac ? "⌘" : "Ctrl";
   useOffer(

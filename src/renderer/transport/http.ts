@@ -21,6 +21,9 @@ const longestPauseMs = 4000;
 /** Nothing for this long, not even a heartbeat (every 15 s): the connection is dead. */
 const silenceMs = 40_000;
 
+/** What is read waits this long for the stream to begin: a proxy may keep it back. */
+const beginMs = 3000;
+
 /**
  * Why a stream ends that has not been lost. A browser has six connections for a host, so the tabs
  * that nobody sees leave theirs to the others.
@@ -62,6 +65,18 @@ export function createHttpTransport({ token }: { token: string }): Transport {
     ...(pipeline === null ? {} : { [besideHeader]: pipeline }),
   });
 
+  /** A change between an answer and the beginning of the stream would be in neither. */
+  let begun = Promise.resolve();
+
+  /** Another stream may take its place meanwhile. */
+  async function streamBegun(): Promise<void> {
+    let awaited: Promise<void>;
+    do {
+      awaited = begun;
+      await awaited;
+    } while (awaited !== begun);
+  }
+
   async function call<Name extends CallName>(
     name: Name,
     input: InputOf<Name>,
@@ -69,6 +84,7 @@ export function createHttpTransport({ token }: { token: string }): Transport {
     const request = requestOf(name, input as object);
     const { path, method, body } = request;
     const headers = headersFor(pipelineFor(name));
+    if (method === "GET") await streamBegun();
     const text = body === undefined ? undefined : JSON.stringify(body);
     const send = async (): Promise<{ response: Response; answer: unknown }> => {
       try {
@@ -104,6 +120,13 @@ export function createHttpTransport({ token }: { token: string }): Transport {
     let aborter = new AbortController();
     /** Ends a wait. */
     let wake = (): void => undefined;
+    const { promise, resolve: begin } = Promise.withResolvers<void>();
+    begun = promise;
+    let isLate = false;
+    const patience = window.setTimeout(() => {
+      isLate = true;
+      begin();
+    }, beginMs);
 
     const onVisibility = (): void => {
       if (!document.hidden) wake();
@@ -123,11 +146,16 @@ export function createHttpTransport({ token }: { token: string }): Transport {
     const report = (state: Connection): void => {
       if (state !== reported) watcher.onConnection(state);
       reported = state;
+      window.clearTimeout(patience);
+      begin();
+      if (isLate) watcher.onResync();
+      isLate = false;
     };
     const listen = async (): Promise<void> => {
       aborter = new AbortController();
       const resume: Record<string, string> = lastId === null ? {} : { "Last-Event-ID": lastId };
       const response = await fetch(changesPath, {
+        cache: "no-store",
         headers: { ...headers, ...resume },
         signal: aborter.signal,
       });
@@ -166,6 +194,8 @@ export function createHttpTransport({ token }: { token: string }): Transport {
 
     return () => {
       stopped = true;
+      window.clearTimeout(patience);
+      begin();
       document.removeEventListener("visibilitychange", onVisibility);
       aborter.abort();
       wake();

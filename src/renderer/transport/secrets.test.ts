@@ -28,6 +28,13 @@ test.each([
   },
 );
 
+test("a secret is hidden as HTTP sends a write key, too", () => {
+  hideSecrets(true);
+  const { note } = masked({ writeKey: secret, note: `sent as ${btoa(`${secret}:`)}` });
+  expect(note).not.toContain(btoa(`${secret}:`));
+  expect(unmasked(note)).toBe(`sent as ${btoa(`${secret}:`)}`);
+});
+
 test("an e-mail address is hidden wherever it is shown, and comes back when it is saved", () => {
   hideSecrets(true);
   const answer = {

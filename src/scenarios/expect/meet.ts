@@ -6,7 +6,7 @@
  */
 
 import { askEffects, stableEffects, type EffectsSource } from "../../receiver/effects.ts";
-import { partAbout, stateOf } from "../../receiver/state.ts";
+import { partAbout, stateOf, whereDifferent } from "../../receiver/state.ts";
 import type { EffectsClaim, Expectation, Subject } from "../file/expectation-schema.ts";
 import { isWithin, rangeText, type Range } from "../file/matcher.ts";
 import { byMessage } from "../run/deliveries.ts";
@@ -123,13 +123,15 @@ async function meetSame(
   let answer = "";
   const ask = async (): Promise<string> => (answer = await askEffects(source));
   await stableEffects({ ask, wanted: new Map(tokens.map((token) => [token, 0])) });
-  const [expected, actual] = tokens.map((token) =>
+  const [wanted = "", got = ""] = tokens.map((token) =>
     stateOf(partAbout(answer, token), token, ignore),
   );
+  const passed = wanted === got;
+  const [expected, actual] = passed ? [short(wanted), short(got)] : whereDifferent(wanted, got);
   return {
-    passed: expected === actual,
-    expected: short(expected ?? ""),
-    actual: short(actual ?? ""),
+    passed,
+    expected,
+    actual,
     differences: [],
     moreDifferences: 0,
   };

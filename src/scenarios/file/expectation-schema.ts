@@ -259,6 +259,10 @@ const effectsClaim = members({
   })
   .refine(({ times, sameAs }) => (times === undefined) !== (sameAs === undefined), {
     error: "Say what there has to be: either times or sameAs.",
+  })
+  .refine(({ token, sameAs }) => token !== sameAs, {
+    path: ["sameAs"],
+    error: "sameAs must be another token: what is shown about one is always the same as itself.",
   });
 
 const subjects = {

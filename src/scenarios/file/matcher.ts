@@ -15,6 +15,11 @@ const pattern = z
   .string({ error: "a regular expression in quotes" })
   .refine(isPattern, { error: "matches is not a valid regular expression.", abort: true });
 
+const nothingFits = "atLeast is more than atMost, so nothing fits.";
+
+const isOrdered = ({ atLeast = -Infinity, atMost = Infinity }: Bounds): boolean =>
+  atLeast <= atMost;
+
 const valueMatcher = members({
   is: z
     .unknown()
@@ -34,6 +39,7 @@ const valueMatcher = members({
     error:
       "An empty mapping says nothing about the value. Use is, isNot, exists, contains, matches, atLeast or atMost.",
   })
+  .refine(isOrdered, { error: nothingFits })
   .meta({ id: "ScenarioValue" });
 
 const plainValue = z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.unknown())]);
@@ -100,27 +106,30 @@ function isPattern(text: string): boolean {
 const wholeFrom = (least: number) =>
   z.int({ error: `a whole number from ${least}` }).min(least, `a whole number from ${least}`);
 
+const bounds = <Bound extends z.ZodType<number>>(bound: Bound) =>
+  members({ atLeast: bound.optional(), atMost: bound.optional() }).refine(isOrdered, {
+    error: nothingFits,
+  });
+
 /** Of something that there must be: none is said with `never`. */
 export const expectedCount = z
   .union([
     z.int({ error: "a whole number" }).min(1, "at least 1; for none, write never: true"),
-    members({ atLeast: wholeFrom(1).optional(), atMost: wholeFrom(1).optional() }),
+    bounds(wholeFrom(1)),
   ])
   .describe("How many: a number, or atLeast and atMost.");
 
 /** Of something that may be none. */
 export const expectedNumber = z
-  .union([
-    wholeFrom(0),
-    members({ atLeast: wholeFrom(0).optional(), atMost: wholeFrom(0).optional() }),
-  ])
+  .union([wholeFrom(0), bounds(wholeFrom(0))])
   .describe("A number, or atLeast and atMost.");
 
 export const expectedDuration = z
-  .union([duration, members({ atLeast: duration.optional(), atMost: duration.optional() })])
+  .union([duration, bounds(duration)])
   .describe("A duration, or atLeast and atMost.");
 
-export type Range = number | { atLeast?: number | undefined; atMost?: number | undefined };
+type Bounds = { atLeast?: number | undefined; atMost?: number | undefined };
+export type Range = number | Bounds;
 
 export function isWithin(value: number, range: Range): boolean {
   if (typeof range === "number") return value === range;

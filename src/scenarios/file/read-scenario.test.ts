@@ -342,6 +342,21 @@ describe("an expectation that could be met by nothing is refused", () => {
       expecting("{ deliveries: { count: 0 } }"),
       "3:36 count must be at least 1; for none, write never: true, but it is 0.",
     ],
+    ...[
+      "deliveries: { rounds: { atLeast: 5, atMost: 2 }, never: true }",
+      "deliveries: { count: { atLeast: 5, atMost: 2 } }",
+      "deliveries: { took: { atLeast: 1h, atMost: 2m } }",
+      "clock: { nextDue: { atLeast: 1h, atMost: 2m } }",
+      "attempts: { body: { $.a: { atLeast: 5, atMost: 2 } } }",
+      "effects: { url: http://127.0.0.1:1/, token: a, times: { atLeast: 2, atMost: 1 } }",
+    ].map((claim): [string, string] => [
+      expecting(`{ ${claim} }`),
+      `3:${15 + claim.indexOf("{ atLeast")} atLeast is more than atMost, so nothing fits.`,
+    ]),
+    [
+      expecting("{ effects: { url: http://127.0.0.1:1/, token: a, sameAs: a } }"),
+      "3:70 sameAs must be another token: what is shown about one is always the same as itself.",
+    ],
     [
       expecting("{ deliveries: { never: true, count: 2 } }"),
       "3:49 never means that none exists, so it cannot be combined with count.",

@@ -28,31 +28,63 @@ export function expectationsOf(
     deliveries.map(({ delivery }) => delivery),
     lastAt,
   );
-  const alike = Map.groupBy(deliveries, ({ destination, delivery }) =>
-    JSON.stringify([destination, delivery.state, resultsOf(delivery, setup)]),
+  const alike = Map.groupBy(deliveries, ({ destination, delivery: { state } }) =>
+    JSON.stringify([destination, state]),
+  );
+  const statesOf = Map.groupBy(
+    deliveries.flatMap(({ messageIds, destination, delivery: { state } }) =>
+      messageIds.map((messageId) => ({ key: JSON.stringify([messageId, destination]), state })),
+    ),
+    ({ key }) => key,
   );
   return [
-    ...[...alike.values()].flatMap((group) => {
+    ...[...alike.values()].flatMap((group): Expectation[] => {
       const [first] = group;
       if (first === undefined) return [];
-      const messageId = oneOrSeveral(group.flatMap(({ messageIds }) => messageIds));
       const { destination, delivery } = first;
+      const { state } = delivery;
+      const messageIds = group.flatMap((each) => each.messageIds);
+      // Two mappings may send one message, with different results.
+      const isInOtherState = messageIds.some((messageId) =>
+        statesOf
+          .get(JSON.stringify([messageId, destination]))
+          ?.some((other) => other.state !== state),
+      );
+      const of = { messageId: oneOrSeveral(messageIds), destination };
+      const count = group.length;
       return [
         {
-          deliveries: {
-            of: { messageId, destination },
-            count: group.length,
-            state: delivery.state,
-            ...within,
-          },
+          deliveries: isInOtherState
+            ? { of: { ...of, state }, count, ...within }
+            : { of, count, state, ...within },
         },
-        ...resultsOf(delivery, setup).map(([webhook, results]): Expectation => ({
-          attempts: { of: { messageId, destination, webhook }, results, ...within },
-        })),
+        ...attemptsOf(group, setup, within),
       ];
     }),
     ...withoutDeliveries(messages, setup),
   ];
+}
+
+type NamedDelivery = ReturnType<typeof recordedDeliveries>[number] & { destination: string };
+
+/** Those with equal results share an expectation for each webhook. */
+function attemptsOf(
+  deliveries: readonly NamedDelivery[],
+  setup: RecordedSetup,
+  within: { within?: string },
+): Expectation[] {
+  const alike = Map.groupBy(deliveries, ({ delivery }) =>
+    JSON.stringify(resultsOf(delivery, setup)),
+  );
+  return [...alike.values()].flatMap((group) => {
+    const [first] = group;
+    if (first === undefined) return [];
+    const messageId = oneOrSeveral(group.flatMap(({ messageIds }) => messageIds));
+    const { destination, delivery } = first;
+    return resultsOf(delivery, setup).map(([webhook, results]): Expectation => ({
+      attempts: { of: { messageId, destination, webhook }, results, ...within },
+    }));
+  });
 }
 
 /** Of each webhook, in the words of `results`: `503 x3`, `timeout`, `200`. */

@@ -4,12 +4,13 @@
  */
 
 import type { AttemptAnswer } from "../../contract/deliveries.ts";
+import { retryAfter } from "../../domain/retry.ts";
 import type { ScenarioInput } from "../file/scenario-schema.ts";
 import { certificates } from "../file/setup-schema.ts";
 
 export type Program = NonNullable<ScenarioInput["endpoints"]>[string];
 type Step = Extract<Program, unknown[]>[number];
-export type Did = Pick<Step, "do" | "status">;
+export type Did = Pick<Step, "do" | "status" | "headers">;
 type OfMessage = { messageId: string; attempts: readonly AttemptAnswer[] };
 
 /** The last answer is repeated: a delivery that was still waiting gets it again. */
@@ -19,25 +20,45 @@ export function programOf(
   messages: readonly OfMessage[],
   note: (sentence: string) => void,
 ): Program {
-  const runs = messages.map(({ messageId, attempts }) => ({
-    messageId,
-    runs: runsOf(attempts.map((attempt) => didOf(attempt, note))),
-  }));
+  const runs = [...Map.groupBy(messages, ({ messageId }) => messageId)].map(
+    ([messageId, ofOne]) => ({
+      messageId,
+      runs: runsOf(
+        inOrder(ofOne.flatMap(({ attempts }) => attempts)).map((attempt) => didOf(attempt, note)),
+      ),
+    }),
+  );
   const kinds = new Set(runs.flatMap((one) => one.runs.map(({ did }) => JSON.stringify(did))));
   const only = runs.flatMap((one) => one.runs)[0];
   if (only === undefined) return [{ status: 200 }];
   if (kinds.size === 1) return [only.did];
-  const steps = runs.flatMap((one) =>
-    one.runs.map(({ did, times }, index): Step => {
-      const count = index === one.runs.length - 1 ? forever : times;
-      return {
-        match: { messageId: one.messageId },
-        ...did,
-        ...(count === 1 ? {} : { times: count }),
-      };
-    }),
+  const alike = Map.groupBy(
+    runs.filter((one) => one.runs.length > 0),
+    (one) => JSON.stringify(one.runs),
   );
-  return [...steps, { status: 200 }];
+  const [most = []] = [...alike.values()].toSorted((one, other) => other.length - one.length);
+  const common = new Set(most.length > 1 ? most : []);
+  const steps = runs
+    .filter((one) => !common.has(one))
+    .flatMap((one) =>
+      one.runs.map(({ did, times }, index): Step => {
+        const count = index === one.runs.length - 1 ? forever : times;
+        return {
+          match: { messageId: one.messageId },
+          ...did,
+          ...(count === 1 ? {} : { times: count }),
+        };
+      }),
+    );
+  const [first] = common;
+  return first === undefined
+    ? [...steps, { status: 200 }]
+    : { steps: [...steps, ...stepsInOrder(first.runs)], perMessage: true };
+}
+
+/** In the order in which they started. */
+export function inOrder(attempts: readonly AttemptAnswer[]): AttemptAnswer[] {
+  return attempts.toSorted((a, b) => Date.parse(a.startedAt) - Date.parse(b.startedAt));
 }
 
 /** Of a mapping, whose requests need not say which message they are of. */
@@ -46,14 +67,20 @@ export function programInOrder(
   note: (sentence: string) => void,
 ): Program {
   const runs = runsOf(attempts.map((attempt) => didOf(attempt, note)));
-  if (runs.length === 0) return [{ status: 200 }];
-  return runs.map(({ did, times }, index): Step =>
+  return runs.length === 0 ? [{ status: 200 }] : stepsInOrder(runs);
+}
+
+type Run = { did: Did; times: number };
+
+/** An endpoint repeats its last step. */
+function stepsInOrder(runs: readonly Run[]): Step[] {
+  return runs.map(({ did, times }, index) =>
     times === 1 || index === runs.length - 1 ? did : { ...did, times },
   );
 }
 
-function runsOf(dids: readonly Did[]): { did: Did; times: number }[] {
-  const runs: { did: Did; times: number }[] = [];
+function runsOf(dids: readonly Did[]): Run[] {
+  const runs: Run[] = [];
   for (const did of dids) {
     const last = runs.at(-1);
     if (last !== undefined && JSON.stringify(last.did) === JSON.stringify(did)) last.times += 1;
@@ -69,7 +96,7 @@ export function didOf(
   switch (outcome) {
     case "success":
     case "http_error":
-      return { status: Math.max(200, response?.status ?? 500) };
+      return { status: Math.max(200, response?.status ?? 500), ...retryAfterOf(response) };
     case "timeout":
       return { do: "hang" };
     case "tls_error":
@@ -81,6 +108,13 @@ export function didOf(
         );
       return { do: "reset" };
   }
+}
+
+/** In seconds: a date of the record means nothing beside the `Date` of an endpoint. */
+function retryAfterOf(response: AttemptAnswer["response"]): Pick<Did, "headers"> {
+  const head = response?.headers.map(([name, value]) => `${name}: ${value}`).join("\n") ?? "";
+  const askedMs = retryAfter(head, 0);
+  return askedMs === null ? {} : { headers: { "Retry-After": `${Math.ceil(askedMs / 1000)}` } };
 }
 
 const certificateByCode: Record<string, (typeof certificates)[number]> = {

@@ -1,54 +1,21 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { startInMemory } from "../../app.ts";
-import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
-import { typedCalls, type StartPipeline } from "../run/pipeline.ts";
-import { readScenario, readWritten } from "../file/read-scenario.ts";
+import { describe, expect, test } from "vitest";
+import type { InputOf } from "../../contract/contract.ts";
+import { readWritten } from "../file/read-scenario.ts";
+import { typedCalls } from "../run/pipeline.ts";
 import { runRead } from "../run/run-scenario.ts";
+import {
+  allMessages,
+  call,
+  pipeline,
+  recorded,
+  send,
+  start,
+  startAt,
+  startForEach,
+} from "./record.fixture.ts";
 import { recordScenario } from "./record.ts";
 
-const startAt = Date.parse("2026-11-21T09:00:00Z");
-let own: Awaited<ReturnType<typeof startInMemory>>;
-beforeEach(async () => {
-  own = await startInMemory({ startAt, version: "0.0.0" });
-});
-afterEach(() => own.stop());
-
-const start: StartPipeline = async (options) => {
-  const app = await startInMemory({ ...options, version: "0.0.0" });
-  return { ...typedCalls(app.api.call), stop: app.stop };
-};
-const call = <Name extends CallName>(name: Name, input: InputOf<Name>): Promise<AnswerOf<Name>> =>
-  typedCalls(own.api.call).call(name, input);
-
-async function send(path: string, body: object, key = "key-shop"): Promise<void> {
-  const authorization = `Basic ${Buffer.from(`${key}:`).toString("base64")}`;
-  await fetch(`${own.ingestUrl}${path}`, {
-    method: "POST",
-    headers: { authorization },
-    body: JSON.stringify(body),
-  });
-  await call("pipeline.settle", {});
-}
-
-async function allMessages(): Promise<string[]> {
-  return (await call("messages.list", { limit: 1000 })).items.map(({ id }) => id);
-}
-
-/** The scenario of everything that there is, or of some, which must run and pass. */
-async function recorded(
-  name?: string,
-  messageIds?: string[],
-): Promise<{ text: string; notes: string[] }> {
-  const recording = await call("scenarios.record", {
-    messageIds: messageIds ?? (await allMessages()),
-    ...(name === undefined ? {} : { name }),
-  });
-  const report = await runRead({ read: readScenario(recording.text), start });
-  expect(report.problems).toEqual([]);
-  expect(report.steps.filter(({ state }) => state !== "passed")).toEqual([]);
-  expect(report.steps.at(-1)?.expectations.length).toBeGreaterThan(0);
-  return recording;
-}
+startForEach();
 
 describe("recording a scenario", () => {
   test("writes what was sent, who answered how, and what came of it", async () => {
@@ -96,6 +63,16 @@ steps:
     expect(notes).toEqual([
       "The shared secret of Warehouse is not recorded: another one replaces it.",
     ]);
+  });
+
+  test("waits for an answer that came seconds after its request", async () => {
+    const { id } = await call("sources.create", { name: "Shop", writeKey: "key-shop" });
+    const steps: InputOf<"endpoints.create">["steps"] = [{ do: "answer", delayMs: 3000 }];
+    const { url } = await call("endpoints.create", { name: "Slow", steps });
+    await call("destinations.create", { name: "D", sourceIds: [id], webhooks: [{ url }] });
+    await send("/v1/track", { event: "Viewed", userId: "u_1" });
+    await call("clock.advance", { to: "idle" });
+    expect((await recorded()).text).toMatch(/state: delivered\s+within: 1m\n/);
   });
 
   test("keeps apart what happened to several messages at several webhooks, hours and hands between them", async () => {
@@ -171,7 +148,9 @@ steps:
   test("leaves out what no scenario can send, and says so; of nothing else there is no scenario", async () => {
     await call("sources.create", { name: "Shop", writeKey: "key-shop" });
     await send("/v1/batch", { batch: [7] });
-    const answer = await own.api.call("scenarios.record", { messageIds: await allMessages() });
+    const answer = await pipeline().api.call("scenarios.record", {
+      messageIds: await allMessages(),
+    });
     expect(answer).toMatchObject({
       status: 409,
       body: {
@@ -179,7 +158,9 @@ steps:
         message: expect.stringContaining("Items that are not messages are left out."),
       },
     });
-    expect(await own.api.call("scenarios.record", { messageIds: ["msg_nope"] })).toMatchObject({
+    expect(
+      await pipeline().api.call("scenarios.record", { messageIds: ["msg_nope"] }),
+    ).toMatchObject({
       status: 404,
     });
   });
@@ -317,7 +298,7 @@ steps:
     expect(text).toContain("onViolation: drop-properties");
     expect(text).toContain("name: No carts");
     expect(text).toContain(
-      "{ of: { messageId: [ m_1, m_2 ], destination: Ledger }, count: 1, state: delivered",
+      "{ of: { messageId: [ m_1, m_2, m_4 ], destination: Ledger }, count: 2, state: delivered",
     );
     expect(text).toContain("webhook: Ledger 1 }, results: [ 503, 202 ]");
     expect(text).toContain("webhook: Ledger 2 }, results: [ 200 ]");
@@ -400,7 +381,7 @@ steps:
     expect(text).toContain("results: [ 503, 200 ]");
 
     const stopped = await recordScenario({
-      ...{ messageIds, own: typedCalls(own.api.call) },
+      ...{ messageIds, own: typedCalls(pipeline().api.call) },
       run: (scenario) =>
         runRead({
           read: readWritten(scenario),

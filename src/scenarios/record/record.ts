@@ -11,8 +11,10 @@ import type { ScenarioReport } from "../../contract/scenarios.ts";
 import { problem, type Problem } from "../../domain/problem.ts";
 import { nextTurn } from "../../engine/real-time.ts";
 import type { ScenarioInput } from "../file/scenario-schema.ts";
+import { lostOf, withAllAttempts } from "../run/deliveries.ts";
 import { CallRefused, type ScenarioPipeline } from "../run/pipeline.ts";
 import { problemsOf } from "../run/run-scenario.ts";
+import { withBatchDefaults } from "./batch-defaults.ts";
 import { expectationsOf } from "./expectations.ts";
 import { setupOf } from "./setup.ts";
 import { stepsOf } from "./steps.ts";
@@ -28,6 +30,13 @@ type RecordOptions = InputOf<"scenarios.record"> & {
 
 /** Messages with their attempts: a file of about that size takes some tenths of a second in all. */
 const maxRecorded = 500_000;
+
+const tooMuch = (): Problem =>
+  problem(
+    413,
+    "too_large",
+    `These messages with their attempts are more than ${maxRecorded.toLocaleString("en-US")} bytes, the most that one scenario records. Choose fewer messages.`,
+  );
 
 export async function recordScenario(options: RecordOptions): Promise<Recording | Problem> {
   try {
@@ -46,19 +55,24 @@ async function record({ own, run, messageIds, name }: RecordOptions): Promise<Re
   for (const id of new Set(messageIds)) {
     // Calls of this process are answered in the same turn.
     await nextTurn();
-    const message = await own.call("messages.get", { id });
-    size += sizeOf(message);
-    if (size > maxRecorded)
-      return problem(
-        413,
-        "too_large",
-        `These messages with their attempts are more than ${maxRecorded.toLocaleString("en-US")} bytes, the most that one scenario records. Choose fewer messages.`,
+    const message = await withAllAttempts(own, await own.call("messages.get", { id }));
+    if (lostOf(message) > 0)
+      notes.add(
+        "A message has more attempts than an answer of the control API has room for. The older ones are not recorded.",
       );
+    size += sizeOf(message);
+    if (size > maxRecorded) return tooMuch();
     all.push(message);
   }
-  const messages = all.toSorted(
+  const inOrder = all.toSorted(
     (one, other) => compare(one.receivedAt, other.receivedAt) || compare(one.id, other.id),
   );
+  const messages = await withBatchDefaults(
+    own,
+    withoutSentAgain(inOrder, (note) => notes.add(note)),
+    maxRecorded,
+  );
+  if (messages === null) return tooMuch();
   const setup = await setupOf(own, messages, (note) => notes.add(note));
   const { steps, sent, lastAt } = stepsOf(messages, setup, (note) => notes.add(note));
   const first = sent[0];
@@ -68,6 +82,15 @@ async function record({ own, run, messageIds, name }: RecordOptions): Promise<Re
       "nothing_to_record",
       `None of these messages can be sent again by a scenario. ${[...notes].join(" ")}`,
     );
+  }
+  for (const program of Object.values(setup.file.endpoints ?? {})) {
+    const { length } = Array.isArray(program) ? program : program.steps;
+    if (length > maxSteps)
+      return problem(
+        413,
+        "too_large",
+        `A receiver answered these messages in so many ways that its endpoint needs ${length.toLocaleString("en-US")} steps, more than the ${maxSteps.toLocaleString("en-US")} that it can have. Choose fewer messages.`,
+      );
   }
   const expectations = expectationsOf(sent, setup, lastAt);
   const scenario = (expect: typeof expectations): ScenarioInput => ({
@@ -88,6 +111,25 @@ async function record({ own, run, messageIds, name }: RecordOptions): Promise<Re
     ),
     notes: [...notes],
   };
+}
+
+/** Of the program of a test endpoint. */
+const maxSteps = 1000;
+
+/** A replay has another `messageId`; what is sent again to one destination keeps its own. */
+function withoutSentAgain(
+  messages: readonly MessageDetailsAnswer[],
+  note: (sentence: string) => void,
+): MessageDetailsAnswer[] {
+  const messageIds = new Map(messages.map(({ id, messageId }) => [id, messageId]));
+  const rest = messages.filter(
+    ({ replayOf, messageId }) => replayOf === null || messageIds.get(replayOf) !== messageId,
+  );
+  if (rest.length < messages.length)
+    note(
+      "Messages that were sent again to a destination are left out: a scenario sends each of them once.",
+    );
+  return rest;
 }
 
 /** Of an attempt in the program of its endpoint. */

@@ -3,16 +3,19 @@
  * receivers.
  */
 
+import type { AnswerOf } from "../../contract/contract.ts";
 import type { AttemptAnswer } from "../../contract/deliveries.ts";
 import type { DestinationAnswer } from "../../contract/destinations.ts";
 import type { MessageDetailsAnswer } from "../../contract/messages.ts";
 import type { SourceAnswer } from "../../contract/sources.ts";
+import { defaultSettings, type Settings } from "../../domain/configuration.ts";
 import { leftOut, withoutCredentials } from "../../domain/credentials.ts";
+import { pieceChanges } from "../../domain/parity.ts";
 import { formatDuration } from "../file/duration.ts";
 import type { ScenarioInput } from "../file/scenario-schema.ts";
 import { fileRetryProfile } from "../run/drafts.ts";
 import type { ScenarioPipeline } from "../run/pipeline.ts";
-import { certificateOf, programInOrder, programOf, type Program } from "./programs.ts";
+import { certificateOf, inOrder, programInOrder, programOf, type Program } from "./programs.ts";
 
 export type RecordedSetup = {
   file: Pick<
@@ -59,6 +62,7 @@ export async function setupOf(
   const forwards = (await own.call("endpoints.list", {})).items.filter(({ steps }) =>
     steps.some((step) => step.do === "forward"),
   );
+  const usual = usualSettings(settings, note);
   const sourceNames = uniqueNames(sources);
   const destinationNames = uniqueNames(destinations);
   const endpointNames = new Map<string, string>();
@@ -92,13 +96,17 @@ export async function setupOf(
             }),
           }),
       ...(connected.length === sources.length ? {} : { sources: connected }),
-      ...destinationMembers(destination, note),
+      ...destinationMembers(destination, usual.retryProfile, note),
     };
   }
   const plans = new Map<string, Awaited<ReturnType<typeof planOf>>>();
   for (const { id, plan } of sources) if (plan !== null) plans.set(id, await planOf(own, id));
-  const { jitter, vendor, seed } = settings;
-  const changed = { ...(jitter ? {} : { jitter }), ...(vendor === "Hookyard" ? {} : { vendor }) };
+  const { parity, jitter, vendor, seed } = settings;
+  const changed = {
+    ...(parity === "own" ? {} : { parity }),
+    ...(jitter ? {} : { jitter }),
+    ...(vendor === usual.vendor ? {} : { vendor }),
+  };
   return {
     file: {
       seed,
@@ -106,7 +114,7 @@ export async function setupOf(
       sources: Object.fromEntries(
         sources.map((source) => [
           sourceNames.get(source.id) ?? "",
-          { ...sourceMembers(source), ...plans.get(source.id) },
+          { ...sourceMembers(source, usual), ...plans.get(source.id) },
         ]),
       ),
       endpoints,
@@ -133,8 +141,11 @@ function recordedMappings(
   note: Note,
 ): FileMapping[] {
   return mappings.map((mapping, index) => {
-    const attempts = uniqueAttempts(messages, ({ webhookId }) => webhookId === mapping.id);
-    const endpoint = addEndpoint(mapping.id, index, programInOrder(attempts, note));
+    const isOwn = ({ webhookId }: AttemptAnswer): boolean => webhookId === mapping.id;
+    const program = hasMessageId(mapping)
+      ? programOf(attemptsByMessage(messages, isOwn), note)
+      : programInOrder(uniqueAttempts(messages, isOwn), note);
+    const endpoint = addEndpoint(mapping.id, index, program);
     return recordedMapping(name, mapping, endpoint, note);
   });
 }
@@ -147,13 +158,9 @@ function recordedWebhooks(
   { note, isForwarded }: { note: Note; isForwarded: (url: string) => boolean },
 ): NonNullable<FileDestination["webhooks"]> {
   return webhooks.map(({ url, headers }, index) => {
-    const attempts = messages.flatMap(({ messageId, deliveries }) =>
-      deliveries
-        .filter(({ destinationId }) => destinationId === id)
-        .map((delivery) => ({
-          messageId,
-          attempts: delivery.attempts.filter(({ webhookUrl }) => webhookUrl === url),
-        })),
+    const attempts = attemptsByMessage(
+      messages,
+      ({ webhookUrl }, { destinationId }) => destinationId === id && webhookUrl === url,
     );
     if (isForwarded(url))
       note(
@@ -188,6 +195,29 @@ function namesLeftOut(headers: unknown, without: unknown): string[] {
   });
 }
 
+/** Whether the bodies of its requests say which message they are of, where a test endpoint looks. */
+function hasMessageId({ data, batch }: DestinationAnswer["mappings"][number]): boolean {
+  const path =
+    typeof data === "object" && data !== null && "messageId" in data ? data.messageId : null;
+  return !batch.enabled && (isWhole(data) || JSON.stringify(path) === '{"@path":"$.messageId"}');
+}
+
+const isWhole = (data: unknown): boolean => JSON.stringify(data) === '{"@path":"$."}';
+
+type OfDelivery = MessageDetailsAnswer["deliveries"][number];
+
+function attemptsByMessage(
+  messages: readonly MessageDetailsAnswer[],
+  isWanted: (attempt: AttemptAnswer, delivery: OfDelivery) => boolean,
+): { messageId: string; attempts: AttemptAnswer[] }[] {
+  return messages.flatMap(({ messageId, deliveries }) => {
+    const attempts = deliveries.flatMap((delivery) =>
+      delivery.attempts.filter((attempt) => isWanted(attempt, delivery)),
+    );
+    return attempts.length === 0 ? [] : [{ messageId, attempts }];
+  });
+}
+
 /** In the order in which they started; those of a batch once. */
 function uniqueAttempts(
   messages: readonly MessageDetailsAnswer[],
@@ -195,7 +225,7 @@ function uniqueAttempts(
 ): AttemptAnswer[] {
   const all = messages.flatMap(({ deliveries }) => deliveries.flatMap(({ attempts }) => attempts));
   const unique = new Map(all.filter(isWanted).map((attempt) => [attempt.id, attempt]));
-  return [...unique.values()].toSorted((a, b) => Date.parse(a.startedAt) - Date.parse(b.startedAt));
+  return inOrder([...unique.values()]);
 }
 
 function recordedMapping(
@@ -224,7 +254,7 @@ function recordedMapping(
     endpoint,
     ...(method === "POST" ? {} : { method }),
     ...(isEmpty(headers) ? {} : { headers: recordedHeaders(destination, headers, note) }),
-    ...(JSON.stringify(data) === '{"@path":"$."}' ? {} : { data }),
+    ...(isWhole(data) ? {} : { data }),
     ...(batch.enabled
       ? { batch: { size: batch.size, keys: batch.keys, wait: formatDuration(batch.waitMs) } }
       : {}),
@@ -247,19 +277,45 @@ async function planOf(
   };
 }
 
-function sourceMembers({ kind, mode, deduplicate, correctClockSkew }: SourceAnswer): FileSource {
+type UsualSettings = Pick<
+  Settings,
+  "vendor" | "answers" | "correctClockSkew" | "retryProfile" | "limitMessageIds" | "contextIp"
+>;
+
+/** What a scenario has that says no more than `parity`. */
+function usualSettings(settings: AnswerOf<"settings.get">, note: Note): UsualSettings {
+  const usual = {
+    ...defaultSettings,
+    ...(settings.parity === "hosted" ? pieceChanges("hosted", defaultSettings) : {}),
+  };
+  for (const name of ["limitMessageIds", "contextIp"] as const)
+    if (settings[name] !== usual[name])
+      note(
+        `A scenario has no setting ${name} of its own. In the scenario it is ${usual[name]}, not ${settings[name]}.`,
+      );
+  return usual;
+}
+
+function sourceMembers(
+  { kind, mode, deduplicate, correctClockSkew }: SourceAnswer,
+  usual: UsualSettings,
+): FileSource {
   return {
     ...(kind === "audience" ? {} : { kind }),
-    ...(mode === "explain" ? {} : { mode }),
+    ...(mode === usual.answers ? {} : { mode }),
     ...(deduplicate ? {} : { deduplicate }),
-    ...(correctClockSkew === "auto" ? {} : { correctClockSkew }),
+    ...(correctClockSkew === usual.correctClockSkew ? {} : { correctClockSkew }),
   };
 }
 
-function destinationMembers(destination: DestinationAnswer, note: Note): Partial<FileDestination> {
+function destinationMembers(
+  destination: DestinationAnswer,
+  usualProfile: string,
+  note: Note,
+): Partial<FileDestination> {
   const { name, kind, hasSharedSecret, enabled, payload, audienceCalls, filters } = destination;
   const { retryProfile } = destination;
-  const usual = kind === "webhooks-actions" ? "actions" : "documented";
+  const usual = kind === "webhooks-actions" ? "actions" : usualProfile;
   if (hasSharedSecret)
     note(`The shared secret of ${name} is not recorded: another one replaces it.`);
   return {

@@ -35,7 +35,7 @@ export function stepsOf(
   const requests = [...Map.groupBy(sendable, requestOf).values()];
   const events: Event[] = [
     ...requests.map((request) => sending(request, setup)),
-    ...recordedDeliveries(sendable).flatMap((delivery) => manualSteps(delivery, setup)),
+    ...manualSteps(recordedDeliveries(sendable), setup),
   ];
   const steps: Step[] = [];
   const startedAt = Date.parse(sendable[0]?.receivedAt ?? new Date(0).toISOString());
@@ -58,25 +58,30 @@ function whyNot(message: MessageDetailsAnswer, { source }: RecordedSetup): strin
 
 /** What is sent: the message as received, and the id that it got. */
 function messageOf({ raw, type, messageId }: MessageDetailsAnswer): Message | null {
-  const value = typeof raw === "string" ? parse(raw) : null;
+  const value = receivedJson(raw);
   if (!isObject(value)) return null;
   const { writeKey: _, type: own, ...members } = value;
-  const known = callTypes.find((one) => one === type || one === own);
+  // The path of a single call says its type, whatever the body says.
+  const known = callTypes.find((one) => one === type) ?? callTypes.find((one) => one === own);
   return known === undefined
     ? null
     : { type: known, ...members, ...(messageId === "" ? {} : { messageId }) };
 }
 
-function parse(text: string): Json {
+export function receivedJson(raw: MessageDetailsAnswer["raw"]): Json {
+  if (typeof raw !== "string") return null;
   try {
-    return JSON.parse(text) as Json;
+    // 1e400 is delivered as null, and a scenario can have no such number.
+    return JSON.parse(raw, (_, value: Json) =>
+      value === Infinity || value === -Infinity ? null : value,
+    ) as Json;
   } catch {
     return null;
   }
 }
 
 /** Messages of one batch were received at one time in one request. */
-function requestOf({
+export function requestOf({
   id,
   receivedAt,
   sourceId,
@@ -85,11 +90,14 @@ function requestOf({
   return messages === 1 ? id : [receivedAt, sourceId, path, size].join(" ");
 }
 
+export const isOfBatch = ({ request }: MessageDetailsAnswer): boolean =>
+  /\/(batch|import|b)\/*(\?|$)/.test(request.path);
+
 function sending(request: readonly MessageDetailsAnswer[], setup: RecordedSetup): Event {
   const [first] = request;
   if (first === undefined) throw new Error("a request without messages");
   const messages = request.flatMap((message) => messageOf(message) ?? []);
-  const isBatch = /\/(batch|import|b)\/*(\?|$)/.test(first.request.path);
+  const isBatch = isOfBatch(first);
   const rejected = request.filter(({ state }) => state === "rejected").length;
   const explained = setup.isExplaining(first.sourceId) ? rejected : 0;
   const sent = isBatch || messages.length > 1 ? messages : (messages[0] ?? []);
@@ -135,17 +143,32 @@ export function recordedDeliveries(messages: readonly MessageDetailsAnswer[]): R
 
 /** Deliveries that a user cancelled, or retried before their due time. */
 function manualSteps(
-  { messageIds: [messageId], delivery }: RecordedDelivery,
+  recorded: readonly RecordedDelivery[],
   { destination }: RecordedSetup,
 ): Event[] {
-  const name = destination(delivery.destinationId);
-  if (name === undefined) return [];
-  const of = { messageId, destination: name };
+  const ofOne = Map.groupBy(
+    recorded.flatMap(({ messageIds, delivery: { destinationId } }) =>
+      messageIds.map((messageId) => JSON.stringify([messageId, destinationId])),
+    ),
+    (key) => key,
+  );
   // With its own jitter, the delivery may be over by then, or being sent.
   const ifPossible = true;
-  return delivery.transitions.flatMap(({ at, reason }): Event[] => {
-    if (reason === "cancelled") return [{ at: Date.parse(at), step: { cancel: of, ifPossible } }];
-    if (reason === "retry_now") return [{ at: Date.parse(at), step: { retry: of, ifPossible } }];
-    return [];
+  return recorded.flatMap(({ messageIds: [messageId], delivery }) => {
+    const name = destination(delivery.destinationId);
+    if (name === undefined) return [];
+    const key = JSON.stringify([messageId, delivery.destinationId]);
+    const isOneOfSeveral = (ofOne.get(key)?.length ?? 0) > 1;
+    return delivery.transitions.flatMap(({ at, reason }, place): Event[] => {
+      const before = delivery.transitions[place - 1]?.state;
+      const of = {
+        messageId,
+        destination: name,
+        ...(isOneOfSeveral && before !== undefined ? { state: before } : {}),
+      };
+      if (reason === "cancelled") return [{ at: Date.parse(at), step: { cancel: of, ifPossible } }];
+      if (reason === "retry_now") return [{ at: Date.parse(at), step: { retry: of, ifPossible } }];
+      return [];
+    });
   });
 }

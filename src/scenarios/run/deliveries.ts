@@ -3,6 +3,7 @@
 import type { AttemptAnswer, DeliveryDetailsAnswer } from "../../contract/deliveries.ts";
 import type { MessageDetailsAnswer } from "../../contract/messages.ts";
 import type { DeliveryState, MessageState } from "../../domain/states.ts";
+import type { ScenarioPipeline } from "./pipeline.ts";
 
 export type SeenMessage = {
   /** Its place among all messages, from 1. */
@@ -75,6 +76,18 @@ export function deliveriesOf(
 export function lostOf({ attempts, deliveries }: MessageDetailsAnswer): number {
   const listed = deliveries.reduce((sum, delivery) => sum + delivery.attempts.length, 0);
   return Math.max(0, attempts - listed);
+}
+
+/** Of a message with several deliveries, an answer has fewer attempts of each. */
+export async function withAllAttempts(
+  pipeline: ScenarioPipeline,
+  details: MessageDetailsAnswer,
+): Promise<MessageDetailsAnswer> {
+  if (lostOf(details) === 0) return details;
+  const deliveries: DeliveryDetailsAnswer[] = [];
+  for (const { id } of details.deliveries)
+    deliveries.push(await pipeline.call("deliveries.get", { id }));
+  return { ...details, deliveries };
 }
 
 /** For what counts them: all there were. */

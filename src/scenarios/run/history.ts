@@ -4,7 +4,7 @@
  */
 
 import type { AnswerOf } from "../../contract/contract.ts";
-import type { AttemptAnswer, DeliveryDetailsAnswer } from "../../contract/deliveries.ts";
+import type { AttemptAnswer } from "../../contract/deliveries.ts";
 import type { ReceivedRequestAnswer } from "../../contract/endpoints.ts";
 import type { MessageDetailsAnswer, MessageSummaryAnswer } from "../../contract/messages.ts";
 import { messageStates } from "../../domain/states.ts";
@@ -12,7 +12,7 @@ import { audienceAsOf, readAudiences, type AudienceName, type SeenAudience } fro
 import {
   byMessage,
   deliveriesOf,
-  lostOf,
+  withAllAttempts,
   type DeliveryNames,
   type SeenDelivery,
   type SeenMessage,
@@ -75,18 +75,9 @@ export function createHistoryReader(
     const before = known.get(summary.id);
     if (before?.summary === text && changesShow(before.details)) return before.details;
     const listed = await pipeline.call("messages.get", { id: summary.id });
-    const details = await withAllBytes(await withAllAttempts(listed));
+    const details = await withAllBytes(await withAllAttempts(pipeline, listed));
     known.set(summary.id, { summary: text, details });
     return details;
-  }
-
-  /** Of a message with several deliveries, an answer has fewer attempts of each. */
-  async function withAllAttempts(details: MessageDetailsAnswer): Promise<MessageDetailsAnswer> {
-    if (lostOf(details) === 0) return details;
-    const deliveries: DeliveryDetailsAnswer[] = [];
-    for (const { id } of details.deliveries)
-      deliveries.push(await pipeline.call("deliveries.get", { id }));
-    return { ...details, deliveries };
   }
 
   /** An answer of over 1 MB leaves them out. */

@@ -1,4 +1,6 @@
-import { expect, test } from "vitest";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
 import { startPipeline } from "../../testing/start.ts";
 import { readScenario } from "../file/read-scenario.ts";
 import { runRead } from "./run-scenario.ts";
@@ -51,6 +53,40 @@ steps:
     expect(report.steps.filter(({ state }) => state !== "passed")).toEqual([]);
   },
 );
+
+test("requests to a receiver and waits follow each other without work of the pipeline between them", async () => {
+  const calls: string[] = [];
+  const server = createServer((_request, response) => {
+    calls.push("request");
+    response.end();
+  });
+  onTestFinished(() => void server.close());
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const request = `request: { url: 'http://127.0.0.1:${port}/' }`;
+  const text = `name: A
+steps:
+  - ${request}
+  - wait: 1ms
+  - ${request}
+  - expect: { messages: { never: true } }
+`;
+  const report = await runRead({
+    read: readScenario(text),
+    async start(options) {
+      const pipeline = await startPipeline(options);
+      const call: typeof pipeline.call = (name, input, signal) => {
+        calls.push(name);
+        return pipeline.call(name, input, signal);
+      };
+      return { ...pipeline, call };
+    },
+  });
+  expect(report.state).toBe("passed");
+  const between = calls.slice(calls.indexOf("request"), calls.lastIndexOf("request") + 1);
+  expect(between).toEqual(["request", "clock.get", "clock.get", "request"]);
+  expect(calls).toContain("clock.advance");
+});
 
 test("a retry and a cancel that are made if possible do nothing to what is over or not there", async () => {
   const text = `name: A

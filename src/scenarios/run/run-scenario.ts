@@ -314,9 +314,14 @@ async function act(
     return { outcome: `${await changeDeliveries("retry", step.retry, step, session)} requeued` };
   if ("cancel" in step)
     return { outcome: `${await changeDeliveries("cancel", step.cancel, step, session)} cancelled` };
-  if ("request" in step) return session.act(() => session.requests.take(step, signal));
-  if ("command" in step) return session.act(() => session.requests.runCommand(step));
-  if ("wait" in step) await session.act(() => pause(step.wait, signal));
+  // The receiver notices every millisecond between two of them, and the pipeline has no part in it.
+  const series = {
+    begins: !isPastPipeline(read.scenario.steps[index - 1]),
+    ends: !isPastPipeline(read.scenario.steps[index + 1]),
+  };
+  if ("request" in step) return session.act(() => session.requests.take(step, signal), series);
+  if ("command" in step) return session.act(() => session.requests.runCommand(step), series);
+  if ("wait" in step) await session.act(() => pause(step.wait, signal), series);
   if ("expect" in step)
     return {
       expectations: await resultsOf(step.expect, {
@@ -326,6 +331,10 @@ async function act(
       }),
     };
   return {};
+}
+
+function isPastPipeline(step: Scenario["steps"][number] | undefined): boolean {
+  return step !== undefined && ("request" in step || "command" in step || "wait" in step);
 }
 
 function changeDeliveries(

@@ -204,13 +204,19 @@ export class Session {
 
   /**
    * Does something that may lead to deliveries. What happens from then on can be distinguished from
-   * what was there before.
+   * what was there before. Without `begins` it continues what was done before it, and without
+   * `ends` something else continues it.
    */
-  async act<Result>(run: () => Promise<Result>): Promise<Result> {
-    this.#before = await this.#read();
-    this.#lastDoneAt = this.#before.now;
+  async act<Result>(
+    run: () => Promise<Result>,
+    { begins = true, ends = true } = {},
+  ): Promise<Result> {
+    if (begins || this.#before === null) {
+      this.#before = await this.#read();
+      this.#lastDoneAt = this.#before.now;
+    }
     const result = await run();
-    await this.settle();
+    if (ends) await this.settle();
     return result;
   }
 

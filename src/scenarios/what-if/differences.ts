@@ -110,7 +110,8 @@ function receiverOf(
   asItWas: DeliveryDetailsAnswer,
   whatIf: DeliveryDetailsAnswer,
 ): WhatIfDifference {
-  const name = shortName(webhook.url);
+  const short = shortName(webhook.url);
+  const name = webhook.endpoint === short ? short : webhook.url;
   const got = ({ attempts }: DeliveryDetailsAnswer) =>
     attempts.find(({ webhookId, outcome }) => webhookId === webhook.id && outcome === "success");
   const [before, after] = [got(asItWas), got(whatIf)];

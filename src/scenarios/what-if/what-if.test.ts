@@ -157,6 +157,44 @@ describe("what if an attempt had been answered differently", () => {
     }
   });
 
+  test("has the same results as the record where an answer broke off or took too long", async () => {
+    await destinationAt({
+      billing: [
+        { do: "truncate", body: "all is well" },
+        { do: "drip", body: "all is well", forMs: 60_000 },
+        { do: "answer" },
+      ],
+    });
+    await send("A");
+    await call("clock.advance", { to: "idle" });
+    const message = await messageOf("A");
+    expect(results(message.deliveries[0] as (typeof message.deliveries)[number])).toEqual([
+      "1 billing 200",
+      "2 billing 200",
+      "3 billing 200",
+    ]);
+    expect((await ask(message, 3, { status: 500 })).notes).toEqual([
+      "The shared secret is not recorded: another one replaces it, so the signature differs.",
+      "A connection failed with body_cut_short. In the scenario the endpoint resets it.",
+    ]);
+  });
+
+  test("names webhooks whose paths are equal by their URLs", async () => {
+    const source = await call("sources.create", { name: "Shop", writeKey: "key-shop" });
+    const { url } = await call("endpoints.create", { name: "R", steps: [{ do: "answer" }] });
+    await call("destinations.create", {
+      name: "Two",
+      sourceIds: [source.id],
+      webhooks: [{ url: `${url}?team=a` }, { url: `${url}?team=b` }],
+    });
+    await send("A");
+    const { differences } = await ask(await messageOf("A"), 1, { status: 404 });
+    expect(differences.slice(2, 4).map(({ what }) => what)).toEqual([
+      `${url}?team=a got it`,
+      `${url}?team=b got it`,
+    ]);
+  });
+
   test("works for a delete message, one of an audience, and a destination that is gone", async () => {
     const { destination } = await destinationAt({
       billing: [{ do: "answer", status: 503, match: { type: "delete" } }, { do: "answer" }],

@@ -284,6 +284,9 @@ async function deliveryIn(
   };
 }
 
+const isAnswered = (outcome: AttemptAnswer["outcome"]): boolean =>
+  outcome === "success" || outcome === "http_error";
+
 /** How far the unchanged scenario is from the record; null when it gives the same. */
 function strayWords(
   recorded: DeliveryDetailsAnswer,
@@ -292,7 +295,8 @@ function strayWords(
   const results = ({ attempts }: AnswerOf<"deliveries.get">): string =>
     attempts
       .map(({ round, webhookId, outcome, response }) =>
-        [round, webhookId, outcome, response?.status ?? ""].join(" "),
+        // An answer that breaks off or takes too long has a status too.
+        [round, webhookId, outcome, isAnswered(outcome) ? response?.status : ""].join(" "),
       )
       .toSorted()
       .join(", ");

@@ -1,6 +1,6 @@
 /**
- * `npm run dev:desktop` with the stand-in in place of Electron: one of them is the whole loop, the
- * other has a real page.
+ * `npm run dev:desktop` with the stand-in in place of Electron. What Vite's server does with the page
+ * is shown in `dev-loop.test.ts`: the loop of the browser has the same one.
  */
 
 import { spawn } from "node:child_process";
@@ -9,10 +9,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, onTestFinished } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { portRequest } from "../../../src/contract/port-messages.ts";
 import { root } from "../../../src/launch/build.ts";
-import { framePage } from "../pages/frame.ts";
-import { test } from "../support/inspector-test.ts";
 import { startDesktop } from "./desktop-process.ts";
 import { freePorts } from "../../support/free-ports.ts";
 
@@ -20,7 +19,7 @@ const register = fileURLToPath(new URL("electron-stand-in/register.ts", import.m
 
 test.skipIf(process.platform === "win32")(
   "the window shows the page of Vite's server over its port, and SIGTERM ends the loop with the desktop host",
-  async ({ browser }) => {
+  async () => {
     const directory = mkdtempSync(join(tmpdir(), "hookyard-dev-desktop-"));
     const runtime = `#!/bin/sh\necho "page $ELECTRON_RENDERER_URL"\nexec "${process.execPath}" --import "${register}" "$@"\n`;
     writeFileSync(join(directory, "electron"), runtime, { mode: 0o755 });
@@ -49,15 +48,25 @@ test.skipIf(process.platform === "win32")(
     await expect.poll(() => output).toContain("is running");
     const [, address = ""] = /^page (\S+)$/m.exec(output) ?? [];
 
-    const desktop = startDesktop({ browser, environment: { ELECTRON_RENDERER_URL: address } });
+    expect(await (await fetch(address)).text()).toContain("/@vite/client");
+
+    const desktop = startDesktop({ environment: { ELECTRON_RENDERER_URL: address } });
     onTestFinished(() => desktop.stop());
-    const { page, problems } = await desktop.page();
-    await framePage(page).mode("paused").click();
-    await expect
-      .poll(() => framePage(page).mode("paused").getAttribute("aria-checked"))
-      .toBe("true");
-    expect(new URL(page.url()).origin).toBe(address);
-    expect(problems()).toEqual([]);
+    const window = await desktop.window();
+    expect(desktop.called("window.loadURL")).toEqual([[address]]);
+    const asks = (url: string): void =>
+      desktop.tell({
+        tell: "ipc",
+        window,
+        channel: portRequest,
+        frame: { url, isMainFrame: true },
+      });
+    asks("app://hookyard/");
+    // What is asked after it is answered after it.
+    await desktop.ask({ ask: "request", url: "app://hookyard/", method: "GET" });
+    expect(desktop.portsGiven()).toBe(0);
+    asks(`${address}/`);
+    await expect.poll(() => desktop.portsGiven()).toBeGreaterThan(0);
 
     child.kill("SIGTERM");
     // Closed when the desktop host has ended too.

@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { _electron, type ElectronApplication } from "playwright-core";
+import { _electron, type ElectronApplication, type Page } from "playwright-core";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { root } from "../../../src/launch/build.ts";
 import { chooseHost, hasDisplay } from "../../../src/launch/choose-host.ts";
@@ -54,7 +54,12 @@ describe.skipIf(choice.host !== "desktop")("in Electron", () => {
     }
   });
 
-  windowSuite(async () => (await start()).firstWindow());
+  windowSuite(
+    test.extend<{ windowPage: Page }>({
+      // oxlint-disable-next-line no-empty-pattern -- vitest reads from it that nothing is needed
+      windowPage: async ({}, use) => use(await (await start()).firstWindow()),
+    }),
+  );
 
   test("the page is at app://hookyard, in a window of its smallest size at least", async () => {
     const app = await start();

@@ -5,32 +5,26 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser } from "playwright-core";
-import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vitest";
-import { launchBrowser } from "../../support/browser.ts";
+import { afterEach, beforeAll, expect, onTestFinished, test } from "vitest";
+import { portRequest } from "../../../src/contract/port-messages.ts";
 import { buildDesktop, startDesktop, type DesktopProcess } from "./desktop-process.ts";
 
-let browser: Browser;
 const running: DesktopProcess[] = [];
 
-beforeAll(async () => {
-  await buildDesktop();
-  browser = await launchBrowser();
-});
-afterAll(() => browser.close());
+beforeAll(buildDesktop);
 afterEach(async () => {
   for (const desktop of running.splice(0)) await desktop.stop();
 });
 
 function start(environment: Record<string, string> = {}): DesktopProcess {
-  const desktop = startDesktop({ browser, environment });
+  const desktop = startDesktop({ environment });
   running.push(desktop);
   return desktop;
 }
 
 test("a link is opened only when the user agrees to the address, and not asked for again where that is wanted", async () => {
   const desktop = start();
-  const { window } = await desktop.page();
+  const window = await desktop.window();
   const click = async (
     url: string,
     answer: { response: number; checkboxChecked?: boolean } | null,
@@ -73,28 +67,27 @@ test("a link is opened only when the user agrees to the address, and not asked f
 
 test("one question about a link at a time: a page cannot pile them up", async () => {
   const desktop = start();
-  const { window } = await desktop.page();
+  const window = await desktop.window();
   for (let index = 0; index < 20; index += 1)
     await desktop.ask({ ask: "open-window", window, url: `https://h${index}.example/` });
   expect(desktop.called("dialog.showMessageBox")).toHaveLength(1);
 });
 
-test.each([
-  ["a clone", {}],
-  [
-    "a packaged program, whatever its environment says",
-    { STAND_IN_IS_PACKAGED: "yes", ELECTRON_RENDERER_URL: "http://127.0.0.1:1" },
-  ],
-])("the developer tools are not in the menu of %s", async (_name, environment) => {
-  const desktop = start(environment);
-  const { page } = await desktop.page();
-  expect(JSON.stringify(desktop.called("Menu.setApplicationMenu")).includes("toggleDevTools")).toBe(
-    false,
-  );
+test("a packaged program shows its own page without developer tools, whatever its environment says", async () => {
+  const desktop = start({
+    STAND_IN_IS_PACKAGED: "yes",
+    ELECTRON_RENDERER_URL: "http://127.0.0.1:1",
+  });
+  const window = await desktop.window();
+  const url = "app://hookyard/";
+  expect(desktop.called("window.loadURL")).toEqual([[url]]);
+  expect(await desktop.ask({ ask: "request", url, method: "GET" })).toMatchObject({ status: 200 });
+  desktop.tell({ tell: "ipc", window, channel: portRequest, frame: { url, isMainFrame: true } });
+  await expect.poll(() => desktop.portsGiven()).toBeGreaterThan(0);
+  expect(JSON.stringify(desktop.called("Menu.setApplicationMenu"))).not.toContain("toggleDevTools");
   expect(desktop.called("new BrowserWindow")).toMatchObject([
     [{ webPreferences: { devTools: false } }],
   ]);
-  await page.getByRole("group", { name: "The clock" }).waitFor();
 });
 
 test.runIf(process.platform !== "win32")(
@@ -113,7 +106,7 @@ test.runIf(process.platform !== "win32")(
     await expect.poll(files).toBe("early.hookyard\n");
 
     const desktop = start(environment);
-    await desktop.page();
+    await desktop.window();
     desktop.tell({ tell: "open-file", file: "later.hookyard" });
     await expect.poll(files).toBe("early.hookyard\nlater.hookyard\n");
     expect(desktop.called("new BrowserWindow")).toHaveLength(1);

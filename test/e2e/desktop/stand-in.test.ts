@@ -15,53 +15,46 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser } from "playwright-core";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { Browser, Page } from "playwright-core";
+import { afterEach, beforeAll, describe, expect } from "vitest";
 import { createApp } from "../../../src/app.ts";
 import { portRequest } from "../../../src/contract/port-messages.ts";
 import { connect } from "../../../src/headless/connect.ts";
-import { launchBrowser } from "../../support/browser.ts";
 import { buildDesktop, startDesktop, type DesktopProcess } from "./desktop-process.ts";
 import type { PageAnswer } from "./electron-stand-in/wire.ts";
-import { ingestOf, windowSuite } from "./window.suite.ts";
+import { test as inspectorTest } from "../support/inspector-test.ts";
+import { windowSuite } from "./window.suite.ts";
 import { freePorts } from "../../support/free-ports.ts";
 
-let browser: Browser;
 let directory: string | null = null;
 const running: DesktopProcess[] = [];
-let sharedHost: DesktopProcess | null = null;
 
-beforeAll(async () => {
-  await buildDesktop();
-  browser = await launchBrowser();
-});
-afterAll(async () => {
-  await sharedHost?.stop();
-  await browser.close();
-});
+beforeAll(buildDesktop);
 afterEach(async () => {
   for (const desktop of running.splice(0)) await desktop.stop();
   if (directory !== null) rmSync(directory, { recursive: true, force: true });
   directory = null;
 });
 
-/** What the test leaves running is ended after it. */
-function ending(desktop: DesktopProcess): DesktopProcess {
+/** Without a page, unless a browser is given. What the test leaves running is ended after it. */
+function start(flags: readonly string[], environment = {}, window: { browser?: Browser } = {}) {
+  const desktop = startDesktop({ flags, environment, ...window });
   running.push(desktop);
   return desktop;
 }
-const start = (flags: readonly string[] = freePorts, environment = {}): DesktopProcess =>
-  ending(startDesktop({ browser, flags, environment }));
-/** Where only the host matters. */
-const startWithoutPage = (flags: readonly string[]): DesktopProcess =>
-  ending(startDesktop({ flags }));
 
 /** One host, with its page loaded, for tests that do not mind what the others do there. */
-async function shared(): Promise<DesktopProcess> {
-  sharedHost ??= startDesktop({ browser });
-  await sharedHost.page();
-  return sharedHost;
-}
+const test = inspectorTest.extend<{ $file: { shared: DesktopProcess } }>({
+  shared: [
+    async ({ browser }, use) => {
+      const desktop = startDesktop({ browser });
+      await desktop.page();
+      await use(desktop);
+      await desktop.stop();
+    },
+    { scope: "file" },
+  ],
+});
 
 function dataDirectory(): string {
   directory = mkdtempSync(join(tmpdir(), "hookyard-data-"));
@@ -70,12 +63,14 @@ function dataDirectory(): string {
 
 describe("the window", () => {
   windowSuite(
-    async () => (await start().page()).page,
-    async () => (await (await shared()).page()).page,
+    test.extend<{ windowPage: Page }>({
+      windowPage: async ({ shared }, use) => use((await shared.page()).page),
+    }),
   );
 
-  test("is a sandboxed page over app://, with a policy that begins with nothing", async () => {
-    const desktop = await shared();
+  test("is a sandboxed page over app://, with a policy that begins with nothing", async ({
+    shared: desktop,
+  }) => {
     const { headers } = await desktop.page();
     expect(headers()["content-security-policy"]).toMatch(
       /^default-src 'none'; script-src 'self'; style-src 'self'; /,
@@ -96,16 +91,20 @@ describe("the window", () => {
             sandbox: true,
             nodeIntegration: false,
             webviewTag: false,
+            devTools: false,
           },
         },
       ],
     ]);
     await expect.poll(() => desktop.called("window.show")).toHaveLength(1);
-    expect(desktop.called("Menu.setApplicationMenu")).toHaveLength(1);
+    const menus = desktop.called("Menu.setApplicationMenu");
+    expect(menus).toHaveLength(1);
+    expect(JSON.stringify(menus)).not.toContain("toggleDevTools");
   });
 
-  test("talks to the pipeline over its port alone, and gets another one when it is reloaded", async () => {
-    const desktop = await shared();
+  test("talks to the pipeline over its port alone, and gets another one when it is reloaded", async ({
+    shared: desktop,
+  }) => {
     const { page, problems } = await desktop.page();
     const known = problems().length;
     await page.getByRole("group", { name: "The clock" }).waitFor();
@@ -136,7 +135,7 @@ describe("the window", () => {
 
   test("comes back where it was, and maximised", async () => {
     const flags = [...freePorts, "--data", dataDirectory()];
-    const first = startWithoutPage(flags);
+    const first = start(flags);
     const window = await first.window();
     const bounds = { x: 100, y: 50, width: 1300, height: 800 };
     first.tell({ tell: "moved", window, bounds, isMaximized: true });
@@ -144,7 +143,7 @@ describe("the window", () => {
     expect(await first.ended).toEqual({ code: 0, errors: "" });
     expect(first.called("window.maximize")).toEqual([]);
 
-    const second = startWithoutPage(flags);
+    const second = start(flags);
     await second.window();
     expect(second.called("new BrowserWindow")).toMatchObject([[bounds]]);
     expect(second.called("window.maximize")).toHaveLength(1);
@@ -152,9 +151,9 @@ describe("the window", () => {
 
   test("is the only one: a second start brings it to the front and ends", async () => {
     const flags = [...freePorts, "--data", dataDirectory()];
-    const first = startWithoutPage(flags);
+    const first = start(flags);
     await first.window();
-    const second = startWithoutPage(flags);
+    const second = start(flags);
     expect(await second.ended).toEqual({ code: 0, errors: "" });
     expect(second.called("new BrowserWindow")).toEqual([]);
     await expect.poll(() => first.called("window.focus")).toHaveLength(1);
@@ -162,9 +161,11 @@ describe("the window", () => {
 });
 
 describe("a share file that was double-clicked", () => {
-  test("has a window of its own, beside a Hookyard that runs, and stores nothing", async () => {
+  test("has a window of its own, beside a Hookyard that runs, and stores nothing", async ({
+    browser,
+  }) => {
     const data = dataDirectory();
-    const first = startWithoutPage([...freePorts, "--data", data]);
+    const first = start([...freePorts, "--data", data]);
     await first.window();
     const ingest = await ingestIn(data);
     const running = createApp({
@@ -179,7 +180,8 @@ describe("a share file that was double-clicked", () => {
 
     const temporary = join(data, "temporary");
     mkdirSync(temporary);
-    const desktop = start([file], { TMPDIR: temporary, TEMP: temporary, TMP: temporary });
+    const environment = { TMPDIR: temporary, TEMP: temporary, TMP: temporary };
+    const desktop = start([file], environment, { browser });
     const opened = await desktop.page();
     await opened.page.getByRole("note").getByText("A share file.").waitFor();
     expect((await fetch(ingest)).status).toBeLessThan(500);
@@ -205,7 +207,7 @@ describe("a share file that was double-clicked", () => {
 });
 
 describe("the page's scheme", () => {
-  test.each([
+  test.for([
     ["GET", "app://hookyard/", 200],
     ["GET", "app://hookyard/index.html", 200],
     ["GET", "app://hookyard/#/live", 200],
@@ -218,15 +220,15 @@ describe("the page's scheme", () => {
     ["GET", "app://hookyard/assets", 404],
     ["GET", "app://elsewhere/index.html", 404],
     ["GET", "app://hookyard.elsewhere/index.html", 404],
-  ])("%s %s answers %i", async (method, url, status) => {
-    const answer = (await (await shared()).ask({ ask: "request", url, method })) as PageAnswer;
+  ] as const)("%s %s answers %i", async ([method, url, status], { shared }) => {
+    const answer = (await shared.ask({ ask: "request", url, method })) as PageAnswer;
     expect(answer.status).toBe(status);
     expect(answer.headers["content-security-policy"]).toContain("default-src 'none'");
   });
 });
 
 describe("security", () => {
-  test.each([
+  test.for([
     ["app://hookyard/#/sources", true, true],
     ["https://attacker.example/", true, false],
     ["file:///etc/passwd", true, false],
@@ -234,14 +236,17 @@ describe("security", () => {
     ["https://app.hookyard/", true, false],
     ["javascript:alert(1)", true, false],
     ["app://hookyard/", false, false],
-  ])("a page that goes to %s (main frame: %s) may: %s", async (url, isMainFrame, may) => {
-    const desktop = await shared();
-    const { window } = await desktop.page();
-    expect(await desktop.ask({ ask: "navigate", window, url, isMainFrame })).toBe(may);
-  });
+  ] as const)(
+    "a page that goes to %s (main frame: %s) may: %s",
+    async ([url, isMainFrame, may], { shared }) => {
+      const { window } = await shared.page();
+      expect(await shared.ask({ ask: "navigate", window, url, isMainFrame })).toBe(may);
+    },
+  );
 
-  test("no window opens, and only web addresses are opened outside", async () => {
-    const desktop = await shared();
+  test("no window opens, and only web addresses are opened outside", async ({
+    shared: desktop,
+  }) => {
     const { window } = await desktop.page();
     const urls = [
       "https://docs.example/a?b#c",
@@ -268,7 +273,7 @@ describe("security", () => {
       .toEqual([["https://docs.example/a?b#c"], ["http://127.0.0.1:1/"]]);
   });
 
-  test.each([
+  test.for([
     ["clipboard-sanitized-write", "app://hookyard/", true],
     ["clipboard-sanitized-write", "https://attacker.example/", false],
     ["clipboard-read", "app://hookyard/", false],
@@ -276,15 +281,14 @@ describe("security", () => {
     ["geolocation", "app://hookyard/", false],
     ["notifications", "app://hookyard/", false],
     ["openExternal", "app://hookyard/", false],
-  ])("permission %s for %s: %s", async (permission, url, isGiven) => {
-    expect(await (await shared()).ask({ ask: "permission", permission, url })).toEqual({
+  ] as const)("permission %s for %s: %s", async ([permission, url, isGiven], { shared }) => {
+    expect(await shared.ask({ ask: "permission", permission, url })).toEqual({
       requested: isGiven,
       checked: isGiven,
     });
   });
 
-  test("a port is given to the page itself, and to no other frame", async () => {
-    const desktop = await shared();
+  test("a port is given to the page itself, and to no other frame", async ({ shared: desktop }) => {
     const { window } = await desktop.page();
     const given = desktop.portsGiven();
     for (const frame of [
@@ -311,7 +315,7 @@ describe("security", () => {
 describe("starting", () => {
   test("says which port is taken, and uses a free one when asked to", async () => {
     const { port, server } = await takenPort();
-    const desktop = startWithoutPage(onPorts(port, port));
+    const desktop = start(onPorts(port, port));
     await expect
       .poll(() => desktop.called("dialog.showMessageBox"))
       .toMatchObject([
@@ -325,14 +329,13 @@ describe("starting", () => {
     desktop.tell({ tell: "dialog-answer", response: 0 });
     await desktop.window();
     expect(new URL(await ingestIn(desktop.data)).port).not.toBe(String(port));
-    // One question for both.
     expect(desktop.called("dialog.showMessageBox")).toHaveLength(1);
     server.close();
   });
 
   test("ends when it is asked to quit instead", async () => {
     const { port, server } = await takenPort();
-    const desktop = startWithoutPage(onPorts(port, 0));
+    const desktop = start(onPorts(port, 0));
     await expect.poll(() => desktop.called("dialog.showMessageBox")).toHaveLength(1);
     desktop.tell({ tell: "dialog-answer", response: 1 });
     expect(await desktop.ended).toEqual({ code: 0, errors: "" });
@@ -395,8 +398,8 @@ test("goes on when nobody reads what it reports", async () => {
   const desktop = start([...freePorts, "--data", data], {
     NODE_OPTIONS: `--import data:text/javascript;base64,${btoa(watch)}`,
   });
-  const { page } = await desktop.page();
-  const ingest = await ingestOf(page);
+  await desktop.window();
+  const ingest = await ingestIn(data);
   desktop.closeOutput();
   desktop.signal("SIGUSR2");
   for (let nth = 0; nth < 50; nth += 1) await (await fetch(ingest)).arrayBuffer();
@@ -426,8 +429,8 @@ describe("quitting", () => {
     await app.stop();
 
     const desktop = start([...freePorts, "--data", data]);
-    const { page, window } = await desktop.page();
-    const ingest = await ingestOf(page);
+    const window = await desktop.window();
+    const ingest = await ingestIn(data);
     const track = await fetch(`${ingest}/v1/track`, {
       method: "POST",
       headers: { Authorization: `Basic ${btoa("key:")}` },
@@ -468,12 +471,10 @@ async function ingestIn(data: string): Promise<string> {
   return ingestUrl;
 }
 
-const onPorts = (ingest: number, endpoints: number): string[] =>
-  [
-    ["--ingest-port", String(ingest)],
-    ["--endpoints-port", String(endpoints)],
-    ["--endpoints-tls-port", "0"],
-  ].flat();
+const onPorts = (ingest: number, endpoints: number): string[] => [
+  ...["--ingest-port", String(ingest)],
+  ...["--endpoints-port", String(endpoints), "--endpoints-tls-port", "0"],
+];
 
 async function takenPort(): Promise<{ port: number; server: Server }> {
   const server = createServer();

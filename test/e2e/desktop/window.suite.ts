@@ -4,16 +4,19 @@
  */
 
 import type { Page } from "playwright-core";
-import { expect, test } from "vitest";
+import { expect, type TestAPI } from "vitest";
 import { detailsPage } from "../pages/details.ts";
 import { framePage } from "../pages/frame.ts";
 import { livePage } from "../pages/live.ts";
 import { welcomePage } from "../pages/welcome.ts";
 
-/** `open` starts a host; the page of `shared` may be that of a host that other tests use. */
-export function windowSuite(open: () => Promise<Page>, shared = open): void {
-  test("a newcomer gets to a delivered message", async () => {
-    const page = await open();
+/** The host behind `windowPage` has seen no message; each test may have one of its own, or all one. */
+export function windowSuite(test: TestAPI<{ windowPage: Page }>): void {
+  test("a newcomer gets to a delivered message, and what arrives then is shown at once", async ({
+    windowPage: page,
+  }) => {
+    const frame = framePage(page);
+    await frame.viewLink("Live").click();
     await welcomePage(page).sendSample.click();
     await livePage(page)
       .row(/^track Order Completed of u_1042, .*delivered, 1 attempt/)
@@ -21,10 +24,18 @@ export function windowSuite(open: () => Promise<Page>, shared = open): void {
     await detailsPage(page)
       .mark(/^Round 1: success 200/)
       .waitFor();
+    const response = await fetch(`${await ingestOf(page)}/v1/track`, {
+      method: "POST",
+      headers: { Authorization: `Basic ${btoa("nobody:")}` },
+      body: JSON.stringify({ userId: "u", event: "Bought" }),
+    });
+    await response.text();
+    await frame.viewLink("Sources").filter({ hasText: "1" }).waitFor();
   });
 
-  test("the clock is commanded from the page, and stays as it was set when the page is reloaded", async () => {
-    const page = await shared();
+  test("the clock is commanded from the page, and stays as it was set when the page is reloaded", async ({
+    windowPage: page,
+  }) => {
     const frame = framePage(page);
     const isChecked = page.locator("[aria-checked=true]");
     await frame.mode("paused").click();
@@ -35,23 +46,9 @@ export function windowSuite(open: () => Promise<Page>, shared = open): void {
     await frame.mode("real").and(isChecked).waitFor();
   });
 
-  test("a message that arrives is shown at once", async () => {
-    const page = await shared();
-    const frame = framePage(page);
-    await frame.viewLink("Live").click();
-    await welcomePage(page).sendSample.click();
-    await livePage(page).rows.first().waitFor();
-    const response = await fetch(`${await ingestOf(page)}/v1/track`, {
-      method: "POST",
-      headers: { Authorization: `Basic ${btoa("nobody:")}` },
-      body: JSON.stringify({ userId: "u", event: "Bought" }),
-    });
-    await response.text();
-    await frame.viewLink("Sources").filter({ hasText: "1" }).waitFor();
-  });
-
-  test("the page has nothing of Node or of Electron, and no script runs in it but its own files", async () => {
-    const page = await shared();
+  test("the page has nothing of Node or of Electron, and no script runs in it but its own files", async ({
+    windowPage: page,
+  }) => {
     const names = ["require", "process", "module", "Buffer", "global", "ipcRenderer", "electron"];
     expect(
       await page.evaluate(`${JSON.stringify(names)}.filter((name) => name in window)`),
@@ -65,8 +62,7 @@ export function windowSuite(open: () => Promise<Page>, shared = open): void {
     expect(ran).toBe(false);
   });
 
-  test("the page cannot leave, nor be opened again", async () => {
-    const page = await shared();
+  test("the page cannot leave, nor be opened again", async ({ windowPage: page }) => {
     const before = page.url();
     await page.evaluate("void (location.href = 'https://attacker.example/')");
     await page.evaluate("void window.open('about:blank')");
@@ -77,7 +73,7 @@ export function windowSuite(open: () => Promise<Page>, shared = open): void {
 }
 
 /** Where the host behind the page takes messages in. */
-export async function ingestOf(page: Page): Promise<string> {
+async function ingestOf(page: Page): Promise<string> {
   const address = page.getByTitle("Ingest address").locator("code").filter({ hasText: ":" });
   return `http://${(await address.textContent()) ?? ""}`;
 }

@@ -15,7 +15,7 @@ export async function goInto(page: Page, address: string, place: string): Promis
   if (place === "/live") {
     await page.goto(address);
   } else {
-    await page.goto(`${origin}${blankPath}`);
+    if (page.url() !== `${origin}${blankPath}`) await page.goto(`${origin}${blankPath}`);
     await page.evaluate(
       `sessionStorage.setItem("hookyard.token", ${JSON.stringify(hash.replace("#token=", ""))})`,
     );

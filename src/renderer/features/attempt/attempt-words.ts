@@ -96,9 +96,9 @@ function consequence(
         : "The message is delivered.",
     ];
   }
-  const later = attempts
-    .filter(({ webhookId, round }) => webhookId === attempt.webhookId && round > attempt.round)
-    .sort((a, b) => a.round - b.round)[0];
+  const later = attempts.find(
+    ({ webhookId, round }) => webhookId === attempt.webhookId && round > attempt.round,
+  );
   if (later !== undefined) return [`Retried in round ${later.round} at ${clock(later.startedAt)}.`];
   if (!attempt.retryable) return ["Not retried."];
   switch (state) {

@@ -116,9 +116,14 @@ function Signed({
           }
           secret={secret}
           keyNote={
-            signedWith === null
-              ? "a shared secret"
-              : `the shared secret of ${name}, ${some(bytesOf(signedWith).length, "byte")}, UTF-8`
+            signedWith === null ? (
+              "a shared secret"
+            ) : (
+              <>
+                the shared secret of <Visible text={name} />,{" "}
+                {some(bytesOf(signedWith).length, "byte")}, UTF-8
+              </>
+            )
           }
           signature={signature}
         />
@@ -155,7 +160,7 @@ function Steps({
   text: RecordedBytes;
   note: string;
   secret: string | null;
-  keyNote: string;
+  keyNote: ReactNode;
   signature: string;
 }) {
   return (

@@ -11,6 +11,7 @@ import { whyNotAccepted } from "../../kit/ingest-answer.ts";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { userIdsIn } from "../../kit/user-ids.ts";
+import { visibleText } from "../../kit/visible-text.ts";
 import { count } from "../../kit/words.ts";
 import { advanceClock } from "../../stores/clock.ts";
 import { useFirst, useLive } from "../../stores/live-data.ts";
@@ -89,7 +90,7 @@ export function AudiencePane(props: PaneProps<Audience>) {
       }}
       payload={
         <pre className="code snippet" tabIndex={0} aria-label="What receivers get">
-          {sentCalls.map((each) => payloadOf(each, key, userId)).join("\n\n")}
+          {sentCalls.map((each) => visibleText(payloadOf(each, key, userId))).join("\n\n")}
         </pre>
       }
     >

@@ -17,12 +17,16 @@ const pageSize = 25;
 
 type Summary = AnswerOf<"messages.list">["items"][number];
 
+const sentFor = { audience: "for users who enter or leave", trait: "with its values" } as const;
+
 export function SentMessages({
   sourceId,
   traitKey,
+  of,
 }: {
   sourceId: string | null;
   traitKey: string;
+  of: "audience" | "trait";
 }) {
   const { answer, error } = useLive(
     "messages.list",
@@ -37,7 +41,7 @@ export function SentMessages({
       {sourceId === null || answer?.items.length === 0 ? (
         <p className="nothing-delivered muted">
           {sourceId === null
-            ? "After you create it, the messages for users who enter or leave appear here."
+            ? `After you create it, the messages ${sentFor[of]} appear here.`
             : "Nothing sent yet. The first message appears here."}
         </p>
       ) : (

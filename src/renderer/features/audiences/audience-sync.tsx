@@ -3,7 +3,7 @@
  * one, and when the newest was.
  */
 
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import type { AnswerOf } from "../../../contract/contract.ts";
 import { dayMs, type Sync } from "../../../domain/rules.ts";
 import { Button, CheckList, Choice, SelectField } from "../../kit/controls.tsx";
@@ -198,7 +198,16 @@ const sentences = {
 export function SyncField({ sync, onChange }: { sync: Sync; onChange: (sync: Sync) => void }) {
   const kind = typeof sync === "string" ? sync : "period";
   const everyMs = typeof sync === "string" ? units.hours : sync.everyMs;
-  const unit: Unit = unitNames.findLast((name) => everyMs % units[name] === 0) ?? "minutes";
+  const [chosen, setChosen] = useState<{ everyMs: number; unit: Unit } | null>(null);
+  // 60 minutes on the way to 605 stay minutes.
+  const unit =
+    chosen?.everyMs === everyMs
+      ? chosen.unit
+      : (unitNames.findLast((name) => everyMs % units[name] === 0) ?? "minutes");
+  const setEvery = (ms: number, of: Unit): void => {
+    setChosen({ everyMs: ms, unit: of });
+    onChange({ everyMs: ms });
+  };
   return (
     <div className="sync-field">
       <Choice
@@ -219,16 +228,14 @@ export function SyncField({ sync, onChange }: { sync: Sync; onChange: (sync: Syn
             value={everyMs / units[unit]}
             min={1000 / units[unit]}
             max={(366 * dayMs) / units[unit]}
-            onChange={(n) =>
-              onChange({ everyMs: Math.max(1000, Math.round((n ?? 1) * units[unit])) })
-            }
+            onChange={(n) => setEvery(Math.max(1000, Math.round((n ?? 1) * units[unit])), unit)}
           />
           <SelectField
             aria-label="Unit"
             value={unit}
             options={unitNames}
             onChange={(next) =>
-              onChange({ everyMs: Math.max(1, Math.round(everyMs / units[unit])) * units[next] })
+              setEvery(Math.max(1, Math.round(everyMs / units[unit])) * units[next], next)
             }
           />
         </span>

@@ -108,6 +108,7 @@ export function AudiencesView() {
                   key={shown?.id}
                   sourceId={shown?.sourceId ?? null}
                   traitKey={shown?.key ?? "trait"}
+                  of={showsTrait ? "trait" : "audience"}
                 />
               ),
             }

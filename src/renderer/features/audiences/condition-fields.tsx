@@ -293,7 +293,7 @@ export function NumberField({
         title={
           isFine(typed)
             ? undefined
-            : `${isWhole ? "A whole number" : "A number"} from ${min} to ${max}`
+            : `${isWhole ? "A whole number" : "A number"} from ${Number(min.toPrecision(2))} to ${max}`
         }
         inputMode={isWhole ? "numeric" : "decimal"}
         placeholder={placeholder}

@@ -28,4 +28,7 @@ test("a try is said by what came of it", () => {
   expect(
     answerWords({ ...done, outcome: null, durationMs: null, status: null, failure: null }),
   ).toBe("in flight");
+  expect(answerWords({ ...done, outcome: "http_error", status: 400, failure: "not retried" })).toBe(
+    "400, not retried",
+  );
 });

@@ -9,7 +9,7 @@ import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { useLast, useLive } from "../../stores/live-data.ts";
-import { goOnceAnswered, openOf, usePlace } from "../../stores/place.ts";
+import { openOf, openToName, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { Collection, type Entry } from "../collection/collection.tsx";
 import { Time } from "../details/until.tsx";
@@ -20,12 +20,7 @@ import "./clients.css";
 /**
  * Creates a client of the first source there is, or of one that is created for it, and opens it.
  */
-export const createClient = (): Promise<void> =>
-  goOnceAnswered(created(), ({ id }) => ({
-    view: "clients",
-    path: [id],
-    query: { name: "edit" },
-  }));
+export const createClient = (): Promise<void> => openToName("clients", created());
 
 async function created(): Promise<{ id: string }> {
   const [clients, sources] = await Promise.all([

@@ -4,6 +4,7 @@
  */
 
 import { useState } from "react";
+import { Visible } from "../../kit/code-rows.tsx";
 import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
 import { Button, CheckField } from "../../kit/controls.tsx";
 import { FieldNote } from "../../kit/commit-field.tsx";
@@ -69,7 +70,9 @@ export function NewDeletion() {
               enabled destination. No identify is sent for audiences that the user leaves.
             </p>
             <pre className="code snippet" tabIndex={0} aria-label="The delete message">
-              {`{"type":"delete","userId":${JSON.stringify(userIds[0] ?? "…")},"timestamp":"…"}`}
+              <Visible
+                text={`{"type":"delete","userId":${JSON.stringify(userIds[0] ?? "…")},"timestamp":"…"}`}
+              />
             </pre>
           </Step>
         </ol>

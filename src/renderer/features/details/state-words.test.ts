@@ -25,6 +25,15 @@ describe("where a delivery stands", () => {
     );
     expect(ended("cancelled", "cancelled")).toBe("at 16:34:33: by the user");
     expect(ended("failed", "something_new")).toBe("at 16:34:33");
+    const reason = "window_closed";
+    const expired = { state: "expired", reason, nextAttemptAt: null } as const;
+    const twice = ["2026-11-21T12:00:00.000Z", at].map((each) => ({ ...expired, at: each }));
+    expect(
+      stateWords(
+        aDelivery({ state: "expired", reason, windowEndsAt: null, transitions: twice }),
+        clock,
+      ),
+    ).toBe("at 16:34:33: the retry window closed");
   });
 
   test("names the answer that is not retried, and the end of the window that had no room", () => {

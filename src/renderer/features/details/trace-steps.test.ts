@@ -126,6 +126,9 @@ test("what the request filled in is read from what the payload has and the messa
     words(`{"context":{"a":1}}`, `{"version":1,"messageId":"x","context":{"a":1,"ip":"::1"}}`),
   ).toBe("messageId, context.ip filled in");
   expect(words(`{"messageId":"x"}`, `{"version":1,"messageId":"x"}`)).toBeNull();
+  expect(words(`{}`, `{"messageId":"x","timestamp":"y","context":{"ip":"::1"}}`)).toBe(
+    "messageId, timestamp, context.ip filled in",
+  );
   expect(words(`{}`, `{"messageId":"x","timestamp":"y","context":{"ip":"::1","library":{}}}`)).toBe(
     "4 fields filled in",
   );

@@ -15,10 +15,10 @@ import { OutcomeGlyph, State } from "../../kit/glyph.tsx";
 import { Icon } from "../../kit/icon.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import type { Action } from "../../kit/use-action.ts";
-import { count, span } from "../../kit/words.ts";
+import { some, span } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { newId } from "../../stores/drafts.ts";
-import { goOnceAnswered, hrefTo, usePlace } from "../../stores/place.ts";
+import { goOnceAnswered, hrefTo, openToName, usePlace } from "../../stores/place.ts";
 import { saveAtOnce } from "../../stores/undo.ts";
 import { call } from "../../transport/transport.ts";
 import { EditorPane } from "../collection/collection.tsx";
@@ -99,7 +99,7 @@ export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
                 icon: "copy",
                 onSelect: () =>
                   onRun(`duplicate ${id}`, () =>
-                    createAndOpen({ name: `${name} copy`, steps, after, perMessage }),
+                    createCopy({ name: `${name} copy`, steps, after, perMessage }),
                   ),
               },
               { label: "Create a destination with this", icon: "destinations", onSelect: connect },
@@ -111,7 +111,7 @@ export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
               usePlace.getState().go({ view: "endpoints" });
             }}
           >
-            Its program and its {count(endpoint.position.received)} received requests are
+            Its program and its {some(endpoint.position.received, "received request")} are
             permanently deleted, and requests that it holds are closed.
             {user === undefined
               ? null
@@ -229,21 +229,17 @@ function newDestinationAt(
   usePlace.getState().go({ view: "destinations", path: [newId] });
 }
 
-const createAndOpen = (
-  endpoint: InputOf<"endpoints.create">,
-  query: Record<string, string> = {},
-): Promise<void> =>
+const createCopy = (endpoint: InputOf<"endpoints.create">): Promise<void> =>
   goOnceAnswered(call("endpoints.create", endpoint), ({ id }) => ({
     view: "endpoints",
     path: [id],
-    query,
   }));
 
 /** Creates a test endpoint and opens it. */
 export function createEndpoint(preset: Preset | null): Promise<void> {
   const { host, name, steps, after } = preset ?? { name: "endpoint", steps: [] };
-  const query = { name: "edit", ...(host === undefined ? {} : { host }) };
-  return createAndOpen({ name, steps, after }, query);
+  const created = call("endpoints.create", { name, steps, after });
+  return openToName("endpoints", created, host === undefined ? {} : { host });
 }
 
 /**

@@ -74,6 +74,7 @@ describe("a program as text", () => {
 
   test.each([
     ["503 x3 -> hang 5.1s -> RESET, 200", "503 ×3 → hang 5.1 s → reset → 200"],
+    ["503×3→resetx2 →200", "503 ×3 → reset ×2 → 200"],
     ["answer 503 *2\n→ timeout => cut → 200", "503 ×2 → hang → truncate → 200"],
     ["→ 503 × 3 →", "503 ×3"],
     ["503 after 250ms 10% for type:page", "503 after 250 ms 10 % for page"],
@@ -196,6 +197,12 @@ describe("typing a program that was there before", () => {
       { do: "forward", to, status: 500, body: "busy" },
       { do: "forward", to, copies: 2 },
     ]);
+    const other = "http://127.0.0.1:8081/hook";
+    const two: ProgramStep[] = [...forwards, { do: "forward", to: other }];
+    expect(keepExtras([...two, { do: "forward" }], two).at(-1)).toEqual({
+      do: "forward",
+      to: other,
+    });
     expect(keepExtras([{ do: "forward" }], before)).toEqual([
       { do: "forward", to: "http://127.0.0.1:3000/" },
     ]);

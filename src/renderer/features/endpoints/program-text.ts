@@ -102,8 +102,11 @@ const unit = /^(ms|s|m|min|h)$/i;
 
 /** The step, or what is wrong with it. */
 function parseStep(words: readonly string[]): ProgramStep | string {
-  const rest = [...words];
-  const [first = ""] = words;
+  // 503×3 needs no space.
+  const [, what, times] = /^([a-z]+?|\d+)([×x*]\d+)$/i.exec(words[0] ?? "") ?? [];
+  const rest =
+    what === undefined || times === undefined ? [...words] : [what, times, ...words.slice(1)];
+  const [first = ""] = rest;
   const action = Object.hasOwn(actions, first.toLowerCase())
     ? actions[first.toLowerCase()]
     : undefined;

@@ -6,7 +6,7 @@ import { ConfirmDialog } from "../../kit/confirm-dialog.tsx";
 import { Button } from "../../kit/controls.tsx";
 import { OutcomeGlyph, StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
-import { count } from "../../kit/words.ts";
+import { count, some } from "../../kit/words.ts";
 import { useKeys } from "../../stores/keys.ts";
 import { useLast, useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
@@ -52,7 +52,7 @@ export function ReceivedRequests({ endpoint }: { endpoint: Endpoint }) {
         <h3>Received requests</h3>
         <span className="quiet">{answer === undefined ? "" : count(answer.total)}</span>
         {answer !== undefined && answer.dropped > 0 ? (
-          <span className="quiet clip">{count(answer.dropped)} older requests dropped</span>
+          <span className="quiet clip">{some(answer.dropped, "older request")} dropped</span>
         ) : null}
         <span className="grow" />
         <ClearButton id={id} total={answer?.total ?? 0} />
@@ -132,7 +132,7 @@ function ClearButton({ id, total }: { id: string; total: number }) {
       <ConfirmDialog
         open={isAsking}
         onClose={() => setIsAsking(false)}
-        title={`Delete ${count(total)} received requests?`}
+        title={`Delete ${some(total, "received request")}?`}
         action="Delete"
         onConfirm={async () => {
           await call("endpoints.clearRequests", { id });

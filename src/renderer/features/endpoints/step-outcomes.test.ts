@@ -51,6 +51,11 @@ describe("what each step has served", () => {
 
   test("and when not all of them are listed, nothing is claimed", () => {
     expect(progress("503 30 % → 200", 0, 1, [1], false)[1]).toEqual({ served: null, of: null });
+    expect(progress("500 ×9 → reset for track → 200", 0, 1, [0], false)).toEqual([
+      { served: 1, of: 9 },
+      { served: 0, of: 1 },
+      { served: null, of: null },
+    ]);
   });
 });
 

@@ -104,6 +104,18 @@ describe("a webhook", () => {
       "failing",
       "503, the last 2",
     ],
+    [
+      "works again after an outage",
+      { lastMinute: { ended: 4, failed: 3 }, lastFailure: bad },
+      "partly",
+      "75 % fail with 503",
+    ],
+    [
+      "failed before the last minute",
+      { lastMinute: { ended: 0, failed: 0 }, lastFailure: bad },
+      "works",
+      "200 in 12 ms",
+    ],
     ["does not answer", { inFlight: 40, inFlightMs: 2100 }, "hanging", "hangs, 40 in flight"],
     ["takes a moment", { inFlight: 40, inFlightMs: 900 }, "works", "200 in 12 ms"],
   ] as const)("that %s", (_, of, state, words) => {

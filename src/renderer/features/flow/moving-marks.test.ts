@@ -66,6 +66,14 @@ describe("a mark", () => {
     expect(made.isEmpty).toBe(true);
   });
 
+  test("goes on to the webhook where it arrived, when its attempt is known only then", () => {
+    const made = marks();
+    made.add(answer({ messages: [message] }), 0, 100);
+    expect(shown(made, 2300)).toEqual([]);
+    made.add(answer({ attempts: [{ ...attempt, agoMs: 0 }] }), 2400, 100);
+    expect(shown(made, 2900)).toEqual([[150, "moves"]]);
+  });
+
   test("is there once, however many answers name it", () => {
     const made = marks();
     made.add(answer({ messages: [message] }), 0, 100);

@@ -63,6 +63,7 @@ describe("suggestions", () => {
     expect(first("event:none", seen)).toBe(-1);
     expect(first("attempts:2", [{ key: "attempts", value: "12", count: 1 }])).toBe(-1);
     expect(first("attempts:2", [{ key: "attempts", value: "2", count: 1 }])).toBe(0);
+    expect(first("attempts:", [{ key: "attempts", value: "2", count: 1 }])).toBe(0);
     expect(first("event:ord*", seen)).toBe(-1);
   });
 });

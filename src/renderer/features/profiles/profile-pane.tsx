@@ -82,7 +82,7 @@ function Gone({ error }: { error: Error }) {
     <section className="pane editor" aria-label="No profile">
       <div className="settled">
         <ProblemText error={error} />
-        <p className="muted">It may have been merged into another profile, or deleted.</p>
+        <p className="muted">It may also have been merged into another profile.</p>
       </div>
     </section>
   );

@@ -9,7 +9,7 @@ const numberOf = (id: string): number => Number(id.slice(4));
  * A list of deliveries in the order of their numbers as the API answers it, and a timer that is
  * moved by hand.
  */
-function createList(size: number) {
+function createList(size: number, { most = Infinity } = {}) {
   const there = new Set(Array.from({ length: size }, (_, n) => n + 1));
   const readings: { limit: number; cursor?: string }[] = [];
   let timers: { run: () => void }[] = [];
@@ -28,10 +28,11 @@ function createList(size: number) {
   const rows: DeliveryRows = createDeliveryRows({
     async read(input) {
       readings.push(input);
+      if (readings.length > 100) throw new Error("read again and again without a pause");
       if (down !== null) throw down;
       const after = input.cursor === undefined ? 0 : numberOf(input.cursor);
       const rest = [...there].filter((number) => number > after);
-      const items = rest.slice(0, input.limit).map(rowOf);
+      const items = rest.slice(0, Math.min(input.limit, most)).map(rowOf);
       const last = items.at(-1);
       return {
         items,
@@ -133,6 +134,16 @@ describe("the rows of the deliveries that wait", () => {
     expect(list.shown(0, 2)).toEqual([5, 6, 7]);
     expect(list.rows.positionOf(idOf(6))).toBe(1);
     expect(list.rows.positionOf(idOf(4))).toBeNull();
+  });
+
+  test("are read again after a pause when an answer had no room for all of them", async () => {
+    const list = createList(100, { most: 10 });
+    list.rows.look(0, 29);
+    await list.settled();
+    expect(list.readings).toHaveLength(2);
+    expect(list.shown(8, 10)).toEqual([9, 10, null]);
+    await list.pass();
+    expect(list.readings).toHaveLength(3);
   });
 
   test("stay whole, each once, when those above the view have left", async () => {

@@ -26,6 +26,20 @@ describe("the lane of a delivery", () => {
     expect(drawing.track).toBe("M0 10H800");
     expect(drawing.end).toBe("");
   });
+
+  test("ends behind its last mark when it is over, and on the axis", () => {
+    const lane = (sinceMs: number) =>
+      drawLane({
+        axis: { ...axis, futureMs: 0 },
+        now: startsAt,
+        marks: [{ round: 1, at: startsAt - sinceMs, outcome: "http_error" }],
+        coming: [],
+        startsAt: startsAt - hour,
+        endsAt: null,
+      });
+    expect(lane(hour / 2)).toMatchObject({ track: "M0 10H409", end: "M409 5v10" });
+    expect(lane(1000)).toMatchObject({ track: "M0 10H800", end: "M800 5v10" });
+  });
 });
 
 const axisOf = (changes: Partial<NowAxis> = {}): NowAxis => ({

@@ -9,7 +9,7 @@ import { Copyable, copyText } from "../../kit/copy.tsx";
 import { StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
-import { dayAndTime, count } from "../../kit/words.ts";
+import { dayAndTime, count, some } from "../../kit/words.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
 import { goOnceAnswered, hrefTo } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
@@ -73,7 +73,9 @@ export function RefusedRequests({ sources, unknown }: { sources: Sources; unknow
           ))}
         </ol>
         {answer === undefined || answer.dropped === 0 ? null : (
-          <p className="quiet refused-lead">{count(answer.dropped)} older ones were removed.</p>
+          <p className="quiet refused-lead">
+            {some(answer.dropped, "older one")} {answer.dropped === 1 ? "was" : "were"} removed.
+          </p>
         )}
       </div>
     </EditorPane>

@@ -16,7 +16,7 @@ import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
 import { useDraftsOnlyOf } from "../../stores/drafts.ts";
 import { useLive, useOnce } from "../../stores/live-data.ts";
-import { goOnceAnswered, hrefTo, openOf, usePlace } from "../../stores/place.ts";
+import { hrefTo, openOf, openToName, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
 import { Collection, EditorPane, type Entry } from "../collection/collection.tsx";
 import { filterHref } from "../details/places.ts";
@@ -36,11 +36,7 @@ const unknownPath = "unknown-keys";
 
 /** Opens it, with its name to be typed over. */
 export const createSource = (name = "New source"): Promise<void> =>
-  goOnceAnswered(call("sources.create", { name }), ({ id }) => ({
-    view: "sources",
-    path: [id],
-    query: { name: "edit" },
-  }));
+  openToName("sources", call("sources.create", { name }));
 
 export function SourcesView() {
   const { answer, error } = useLive("sources.list", {});

@@ -23,15 +23,19 @@ type Props = {
   sending: boolean;
 };
 
+/** Of a digit and its share of the space before it: a narrow cell must not cut the number. */
+const digitWidth = 10;
+
 export const AttemptMarks = memo(function AttemptMarks({ marks, next, sending }: Props) {
   if (marks.length === 0 && !next && !sending) return null;
   const { places, lanes, columns, dotsAt, others } = placeMarks({ marks, next, sending });
   const { size, column, lane } = laneSizes(lanes);
   const height = (lanes - 1) * lane + size;
+  const more = others === 0 ? "" : `+${others}`;
   return (
     <svg
       className="spark"
-      width={columns * column}
+      width={columns * column + more.length * digitWidth}
       height={height}
       role="img"
       aria-label={marksSentence({ marks, next, sending })}
@@ -52,9 +56,9 @@ export const AttemptMarks = memo(function AttemptMarks({ marks, next, sending }:
           strokeWidth="1.3"
         />
       )}
-      {others === 0 ? null : (
+      {more === "" ? null : (
         <text className="quiet" x={columns * column + 3} y={height / 2 + 4}>
-          +{others}
+          {more}
         </text>
       )}
     </svg>

@@ -65,6 +65,7 @@ export class BrowserWindow extends EventEmitter {
     windowEvents.emit("contents", this.webContents);
   }
   async loadURL(url: string): Promise<void> {
+    called("window.loadURL", url);
     say({ say: "load", window: this.id, url, preload: this.#preload });
   }
   getNormalBounds = (): Rectangle => this.#bounds;

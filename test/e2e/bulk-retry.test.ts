@@ -193,9 +193,18 @@ describe("many deliveries", () => {
     await page.keyboard.press("End");
     await expect.poll(() => retries.active.locator("code").textContent()).toBe(users.at(-1));
     await expect.poll(() => retries.rows.count()).toBeLessThan(100);
+    // As soon as the first row is there, End is pressed.
+    await retries.grid.evaluate((grid) => {
+      const isThere = (): boolean =>
+        grid.querySelector("[aria-rowindex='2'][aria-selected=true]") !== null;
+      const watch = new MutationObserver(() => {
+        if (!isThere()) return;
+        watch.disconnect();
+        grid.dispatchEvent(new KeyboardEvent("keydown", { key: "End", bubbles: true }));
+      });
+      watch.observe(grid, { subtree: true, childList: true, attributes: true });
+    });
     await page.keyboard.press("Home");
-    await expect.poll(() => retries.active.locator("code").textContent()).toBe(users[0]);
-    await page.keyboard.press("End");
     await expect.poll(() => retries.active.locator("code").textContent()).toBe(users.at(-1));
     // Another list begins at its own top.
     await page.getByRole("combobox", { name: "Destination" }).selectOption("Billing");

@@ -8,6 +8,7 @@ import {
   type ReactNode,
   type RefObject,
   useEffect,
+  useLayoutEffect,
   useMemo,
   useRef,
   useState,
@@ -142,7 +143,8 @@ function useActiveRow(
   const activeRow =
     active === null || (active.id !== null && found === null) ? undefined : rows.rowAt(place);
   const activeId = activeRow?.id ?? null;
-  useEffect(() => {
+  // Before the next key: a passive effect could undo what that did.
+  useLayoutEffect(() => {
     if (activeId !== null) setActive({ place, id: activeId });
   }, [place, activeId]);
 

@@ -194,16 +194,14 @@ describe("many deliveries", () => {
     await expect.poll(() => retries.active.locator("code").textContent()).toBe(users.at(-1));
     await expect.poll(() => retries.rows.count()).toBeLessThan(100);
     // As soon as the first row is there, End is pressed.
-    await retries.grid.evaluate((grid) => {
-      const isThere = (): boolean =>
-        grid.querySelector("[aria-rowindex='2'][aria-selected=true]") !== null;
-      const watch = new MutationObserver(() => {
-        if (!isThere()) return;
+    await page.evaluate(`(() => {
+      const grid = document.activeElement;
+      new MutationObserver((_, watch) => {
+        if (grid.querySelector("[aria-rowindex='2'][aria-selected=true]") === null) return;
         watch.disconnect();
         grid.dispatchEvent(new KeyboardEvent("keydown", { key: "End", bubbles: true }));
-      });
-      watch.observe(grid, { subtree: true, childList: true, attributes: true });
-    });
+      }).observe(grid, { subtree: true, childList: true, attributes: true });
+    })()`);
     await page.keyboard.press("Home");
     await expect.poll(() => retries.active.locator("code").textContent()).toBe(users.at(-1));
     // Another list begins at its own top.

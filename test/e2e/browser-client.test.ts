@@ -158,7 +158,9 @@ describe("the classic snippet, with this port in place of the hosted service's",
     const wary = await launchBrowser([`--ip-address-space-overrides=127.0.0.1:${port}=public`]);
     onTestFinished(() => wary.close());
 
-    const refused = await visit(shop.url, wary);
+    // Denied beforehand: now and then, Chromium ends a page that asks while it is being loaded.
+    const denied = await wary.newContext({ permissions: [] });
+    const refused = await visit(shop.url, denied);
     await until(() => refused.seen.console.length > 0);
     expect(refused.seen.console[0]).toContain("access the `loopback` address space");
     expect((await app.call("messages.list", {})).items).toEqual([]);

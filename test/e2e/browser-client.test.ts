@@ -158,7 +158,7 @@ describe("the classic snippet, with this port in place of the hosted service's",
     const wary = await launchBrowser([`--ip-address-space-overrides=127.0.0.1:${port}=public`]);
     onTestFinished(() => wary.close());
 
-    // Denied beforehand: now and then, Chromium ends a page that asks while it is being loaded.
+    // Denied beforehand, as Chromium sometimes ends a page that asks while it is loading.
     const denied = await wary.newContext({ permissions: [] });
     const refused = await visit(shop.url, denied);
     await until(() => refused.seen.console.length > 0);

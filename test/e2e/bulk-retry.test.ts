@@ -193,7 +193,7 @@ describe("many deliveries", () => {
     await page.keyboard.press("End");
     await expect.poll(() => retries.active.locator("code").textContent()).toBe(users.at(-1));
     await expect.poll(() => retries.rows.count()).toBeLessThan(100);
-    // As soon as the first row is there, End is pressed.
+    // End is pressed as soon as the first row is there.
     await page.evaluate(`(() => {
       const grid = document.activeElement;
       new MutationObserver((_, watch) => {

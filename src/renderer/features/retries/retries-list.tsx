@@ -143,7 +143,7 @@ function useActiveRow(
   const activeRow =
     active === null || (active.id !== null && found === null) ? undefined : rows.rowAt(place);
   const activeId = activeRow?.id ?? null;
-  // Before the next key: a passive effect could undo what that did.
+  // A passive effect could come after the next key, and undo what that did.
   useLayoutEffect(() => {
     if (activeId !== null) setActive({ place, id: activeId });
   }, [place, activeId]);

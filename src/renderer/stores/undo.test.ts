@@ -56,6 +56,31 @@ test("edits of two fields stay two, also when the first is saved after the secon
   expect(replayed).toEqual(["undo other", "undo one"]);
 });
 
+test("edits are taken back in the order in which they were made, also when the first is saved last", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const first = recordSaved(() => promise, edit("one"));
+  const second = recordSaved(async () => undefined, edit("other"));
+  await undo();
+  resolve();
+  await Promise.all([first, second]);
+  await undo();
+  await vi.waitFor(() => expect(replayed).toEqual(["undo other", "undo one"]));
+});
+
+test("a refused edit says so at once, also while an earlier one is being saved", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const first = recordSaved(() => promise, edit("one"));
+  await expect(
+    recordSaved(async () => {
+      throw new Error("refused");
+    }, edit("other")),
+  ).rejects.toThrow("refused");
+  resolve();
+  await first;
+  await undo();
+  await vi.waitFor(() => expect(replayed).toEqual(["undo one"]));
+});
+
 test("edits of one field are one", async () => {
   document.activeElement = field();
   recordEdit(edit("a"));

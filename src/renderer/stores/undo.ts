@@ -95,7 +95,10 @@ export const recordEdit = (edit: Pick<Edit, "undo" | "redo">): void => record(ma
 /** Of each thing, until its saves under way are recorded as edits, or refused. */
 const saving = new Map<string, Promise<unknown>>();
 
-/** Records an edit once it is saved. Ctrl+Z waits until then, and takes back this one. */
+/**
+ * Records an edit once it is saved, and those before it are saved or refused: their answers may
+ * come in another order. Ctrl+Z waits until then, and takes back this one.
+ */
 export async function recordSaved(
   save: () => Promise<unknown>,
   edit: Pick<Edit, "undo" | "redo">,
@@ -103,13 +106,14 @@ export async function recordSaved(
   // The focus may be elsewhere, and something else open, once it is saved.
   const made = madeHere(edit);
   const { thing } = made;
-  const saved = save().then(() => record(made));
-  const all = Promise.allSettled([saving.get(thing), saved]);
+  const saved = save();
+  const recorded = Promise.all([saved, saving.get(thing)]).then(() => record(made));
+  const all = Promise.allSettled([saving.get(thing), recorded]);
   saving.set(thing, all);
   void all.then(() => {
     if (saving.get(thing) === all) saving.delete(thing);
   });
-  await saved;
+  await recorded;
 }
 
 /** Saves changes at once. To take them back, what was saved before them is saved again. */

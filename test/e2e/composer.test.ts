@@ -53,6 +53,24 @@ describe("the composer", () => {
       .waitFor();
   });
 
+  test("sends to the source that exists, also when it is asked to before it knows the sources", async ({
+    open,
+    inspector,
+  }) => {
+    await inspector.shop();
+    const { page } = await open("/retries");
+    const composer = composerPage(page);
+    await page.getByRole("heading", { name: "Retries" }).first().waitFor();
+    const reading = inspector.hold("sources.list");
+    await page.keyboard.press("n");
+    await page.keyboard.press("ControlOrMeta+Enter");
+    await expect.poll(() => reading.inputs).not.toEqual([]);
+    reading.release();
+    await composer.answer.filter({ hasText: "accepted" }).waitFor();
+    const { items } = await inspector.call("sources.list", {});
+    expect(items.map(({ name }) => name)).toEqual(["Shop web"]);
+  });
+
   test("shows the same call for each client, with the real address and write key", async ({
     open,
     inspector,

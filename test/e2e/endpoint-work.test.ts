@@ -52,6 +52,24 @@ describe("a test endpoint", () => {
     expect(items.map(({ attempts }) => attempts)).toEqual([2, 2]);
   });
 
+  test("becomes a destination of the only source with the usual retries, also before the page knows them", async ({
+    open,
+    inspector,
+  }) => {
+    const source = await inspector.call("sources.create", { name: "Shop web" });
+    await inspector.call("settings.update", { retryProfile: "actions" });
+    const { id } = await inspector.call("endpoints.create", { name: "Billing", steps: [] });
+    const reading = inspector.hold("sources.list");
+    const { page } = await open(`/endpoints/${id}`);
+    await endpointsPage(page).newDestination.click();
+    await expect.poll(() => reading.inputs).not.toEqual([]);
+    reading.release();
+    await destinationsPage(page).make.click();
+    await expect
+      .poll(async () => (await inspector.call("destinations.list", {})).items)
+      .toMatchObject([{ name: "Billing", sourceIds: [source.id], retryProfile: "actions" }]);
+  });
+
   test("shows what others change in its program after an edit of its own", async ({
     open,
     inspector,

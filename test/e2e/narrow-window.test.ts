@@ -43,8 +43,19 @@ describe("in a narrow window", () => {
     await editor("Destination Billing 14").waitFor();
     await search.waitFor({ state: "detached" });
 
+    // What is typed at once is not lost, though no frame was drawn.
+    await page.evaluate(`(() => {
+      const { requestAnimationFrame } = window;
+      const held = [];
+      window.requestAnimationFrame = (then) => held.push(then);
+      window.draw = () => {
+        window.requestAnimationFrame = requestAnimationFrame;
+        for (const then of held) requestAnimationFrame(then);
+      };
+    })()`);
     await menu.click();
     await page.keyboard.type("no such name");
+    await page.evaluate("window.draw()");
     await page.getByText("Nothing has this name.").waitFor();
     await page.keyboard.press("Escape");
     await search.waitFor({ state: "detached" });

@@ -74,6 +74,7 @@ function SearchedChoices({
   return (
     <>
       <input
+        autoFocus
         role="combobox"
         aria-expanded="true"
         aria-controls="choices-found"

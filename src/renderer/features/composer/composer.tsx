@@ -43,6 +43,30 @@ type Sent =
   | { by: "source"; answer: AnswerOf<"sources.send"> }
   | { by: "client"; answer: AnswerOf<"clients.call"> };
 
+type Senders = {
+  sources: AnswerOf<"sources.list">["items"];
+  clients: AnswerOf<"clients.list">["items"];
+};
+
+const sendersOf = (
+  sources: AnswerOf<"sources.list">,
+  clients: AnswerOf<"clients.list">,
+): Senders => ({
+  sources: sources.items.filter(({ kind }) => kind !== "audience"),
+  clients: clients.items.filter(({ state }) => state === "running"),
+});
+
+const readSenders = async (): Promise<Senders> =>
+  sendersOf(...(await Promise.all([call("sources.list", {}), call("clients.list", {})])));
+
+const nobody: Senders = { sources: [], clients: [] };
+
+function senderOf({ sources, clients }: Senders, chosen: string | null) {
+  const client = clients.find(({ id }) => id === chosen);
+  const source = sources.find(({ id }) => id === (client?.sourceId ?? chosen)) ?? sources[0];
+  return { client, source };
+}
+
 /** Through whom the last call went; the next one goes the same way. */
 let lastChosen: string | null = null;
 
@@ -53,39 +77,37 @@ function Form({
   field: RefObject<HTMLTextAreaElement | null>;
   onDone: () => void;
 }) {
-  const sources = useLive("sources.list", {}).answer?.items.filter(
-    ({ kind }) => kind !== "audience",
-  );
+  const sources = useLive("sources.list", {}).answer;
+  const clients = useLive("clients.list", {}).answer;
   const ingestUrl = useOnce("about.get", {}).answer?.ingestUrl ?? "";
-  const clients = useLive("clients.list", {}).answer?.items.filter(
-    ({ state }) => state === "running",
-  );
   const [chosen, setChosen] = useState<string | null>(lastChosen);
   const [type, setType] = useKept<ComposedType>("composer type", "track");
   const [drafts, setDrafts] = useKept("composer calls", templates);
   const [sent, setSent] = useState<Sent | null>(null);
   const { problem, isBusy, run } = useAction();
 
-  const client = clients?.find(({ id }) => id === chosen);
-  const source = sources?.find(({ id }) => id === (client?.sourceId ?? chosen)) ?? sources?.[0];
+  const senders = sources && clients && sendersOf(sources, clients);
+  const { client, source } = senderOf(senders ?? nobody, chosen);
   const writeKey = client?.writeKey ?? source?.writeKey ?? "";
   const body = drafts[type];
   const wrong = jsonProblem(body);
 
   const send = async (): Promise<void> => {
-    if (client !== undefined) {
+    // It can be pressed before they are known.
+    const by = senderOf(senders ?? (await readSenders()), chosen);
+    if (by.client !== undefined) {
       if (wrong !== null) throw new Error("A client needs valid JSON for the call.");
       setSent({
         by: "client",
         answer: await call("clients.call", {
-          id: client.id,
+          id: by.client.id,
           type,
           call: JSON.parse(body) as unknown,
         }),
       });
     } else {
-      const sourceId = source?.id ?? (await call("workspaces.open", { kind: "first" })).sourceId;
-      setSent({ by: "source", answer: await call("sources.send", { id: sourceId, type, body }) });
+      const id = by.source?.id ?? (await call("workspaces.open", { kind: "first" })).sourceId;
+      setSent({ by: "source", answer: await call("sources.send", { id, type, body }) });
     }
   };
 
@@ -105,10 +127,9 @@ function Form({
       <div className="composer-head">
         <Choice label="Type" value={type} options={composedTypes} onChange={setType} />
         <span className="grow" />
-        {sources !== undefined && source !== undefined ? (
+        {senders !== undefined && source !== undefined ? (
           <SenderField
-            sources={sources}
-            clients={clients ?? []}
+            senders={senders}
             value={client?.id ?? source.id}
             onChange={(id) => {
               lastChosen = id;
@@ -154,16 +175,13 @@ function Form({
   );
 }
 
-type Named = { id: string; name: string };
-
 type SenderFieldProps = {
-  sources: readonly Named[];
-  clients: readonly Named[];
+  senders: Senders;
   value: string;
   onChange: (id: string) => void;
 };
 
-function SenderField({ sources, clients, value, onChange }: SenderFieldProps) {
+function SenderField({ senders: { sources, clients }, value, onChange }: SenderFieldProps) {
   const isClient = clients.some(({ id }) => id === value);
   return (
     <label className="composer-source">

@@ -11,7 +11,6 @@ import { DraftForm } from "../../kit/draft-form.tsx";
 import { Tabs } from "../../kit/tabs.tsx";
 import type { Action } from "../../kit/use-action.ts";
 import { differing, type Made, newId } from "../../stores/drafts.ts";
-import { useLive } from "../../stores/live-data.ts";
 import { usePlace } from "../../stores/place.ts";
 import { saveAtOnce } from "../../stores/undo.ts";
 import { useDraft } from "../../stores/use-draft.ts";
@@ -21,9 +20,7 @@ import {
   changesOf,
   type Destination,
   type DestinationDraft,
-  draftOf,
   isSame,
-  newDraft,
   problemsOf,
   useDrafts,
 } from "./destination-draft.ts";
@@ -34,23 +31,17 @@ import { useIsNarrow } from "./use-mapping-preview.ts";
 type EditorProps = {
   /** Null: a new one. */
   destination: Destination | null;
+  /** Of what is saved, or with what a new one begins. */
+  before: DestinationDraft;
   sources: AnswerOf<"sources.list">["items"];
 };
 
 const leaveTo = (path: string[]): void => usePlace.getState().go({ view: "destinations", path });
 
-export function DestinationEditor({ destination, sources }: EditorProps) {
+export function DestinationEditor({ destination, before, sources }: EditorProps) {
   const [showsAll, setShowsAll] = useState(false);
-  const settings = useLive("settings.get", {}).answer;
   const [tab, setTab] = useState<"steps" | "preview">("steps");
 
-  const before =
-    destination === null
-      ? newDraft(
-          sources.map(({ id }) => id),
-          settings?.retryProfile,
-        )
-      : draftOf(destination);
   const save = async (draft: DestinationDraft): Promise<Made | void> => {
     const { isWrong } = problemsOf(draft);
     setShowsAll(isWrong);

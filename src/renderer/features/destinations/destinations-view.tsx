@@ -21,18 +21,22 @@ export const newDestination = (): void =>
 export function DestinationsView() {
   const { answer, error } = useLive("destinations.list", {});
   const sources = useLive("sources.list", {}).answer?.items;
+  const settings = useLive("settings.get", {}).answer;
   const openId = usePlace((place) => place.path[0]);
   const store = useDrafts();
   useDraftsOnlyOf(
     destinationIds,
     answer?.items.map(({ id }) => id),
   );
-  if (answer === undefined || sources === undefined) return <ProblemText error={error} />;
+  if (answer === undefined || sources === undefined || settings === undefined)
+    return <ProblemText error={error} />;
 
   const destinations = answer.items;
   const isNew = openId === newId;
   const current = openOf(destinations, openId);
   const existing = sources.map(({ id }) => id);
+  const before =
+    current === undefined ? newDraft(existing, settings.retryProfile) : draftOf(current);
   const entries = destinations.map(({ id, kind, name, enabled, webhooks, mappings }): Entry => ({
     path: [id],
     label: name,
@@ -79,7 +83,12 @@ export function DestinationsView() {
         )
       }
       editor={
-        <DestinationEditor key={current?.id} destination={current ?? null} sources={sources} />
+        <DestinationEditor
+          key={current?.id}
+          destination={current ?? null}
+          before={before}
+          sources={sources}
+        />
       }
       evidence={
         isNew || current !== undefined
@@ -89,12 +98,7 @@ export function DestinationsView() {
                 <DestinationEvidence
                   key={current?.id}
                   destination={current ?? null}
-                  draft={shownDraft(
-                    store,
-                    current?.id ?? newId,
-                    current === undefined ? newDraft(existing) : draftOf(current),
-                    { sourceIds: existing },
-                  )}
+                  draft={shownDraft(store, current?.id ?? newId, before, { sourceIds: existing })}
                 />
               ),
             }

@@ -37,17 +37,16 @@ type EditorProps = {
 };
 
 export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
-  const destinations = useLive("destinations.list", {}).answer?.items ?? [];
-  const sources = useLive("sources.list", {}).answer?.items ?? [];
+  const destinations = useLive("destinations.list", {}).answer?.items;
   const [asksPath, setAsksPath] = useState(false);
-  const users = destinations.flatMap((destination) =>
+  const users = (destinations ?? []).flatMap((destination) =>
     destination.webhooks.flatMap((webhook, place) =>
       leadsTo(webhook.url, endpoint) ? [{ destination, place }] : [],
     ),
   );
   const user = users[0];
   const { id, name, steps, after, perMessage = false } = endpoint;
-  const connect = (): void => newDestinationAt(endpoint, sources);
+  const connect = (): void => onRun(`connect ${id}`, () => newDestinationAt(endpoint));
 
   return (
     <EditorPane
@@ -74,7 +73,7 @@ export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
       }
       tools={
         <>
-          {user === undefined ? (
+          {destinations !== undefined && user === undefined ? (
             <Button small icon="destinations" onClick={connect}>
               Create a destination with this
             </Button>
@@ -219,15 +218,16 @@ function EndpointAddresses({ endpoint }: { endpoint: AnswerOf<"endpoints.get"> }
 export type Preset = AnswerOf<"endpoints.presets">["items"][number];
 
 /** Begins a destination whose webhook is the endpoint. One that is begun already gets it too. */
-function newDestinationAt(
-  { name, url }: Endpoint,
-  sources: readonly { id: string; kind: string }[],
-) {
-  const own = sources.filter(({ kind }) => kind !== "audience").map(({ id }) => id);
-  const { drafts, keep } = useDrafts.getState();
-  keep(newId, withUrl(drafts[newId] ?? { ...newDraft(own), name }, url));
-  usePlace.getState().go({ view: "destinations", path: [newId] });
-}
+const newDestinationAt = ({ name, url }: Endpoint): Promise<void> =>
+  goOnceAnswered(
+    Promise.all([call("sources.list", {}), call("settings.get", {})]),
+    ([sources, { retryProfile }]) => {
+      const own = sources.items.filter(({ kind }) => kind !== "audience").map(({ id }) => id);
+      const { drafts, keep } = useDrafts.getState();
+      keep(newId, withUrl(drafts[newId] ?? { ...newDraft(own, retryProfile), name }, url));
+      return { view: "destinations", path: [newId] };
+    },
+  );
 
 const createCopy = (endpoint: InputOf<"endpoints.create">): Promise<void> =>
   goOnceAnswered(call("endpoints.create", endpoint), ({ id }) => ({

@@ -64,7 +64,9 @@ describe("a test endpoint", () => {
     await endpointsPage(page).newDestination.click();
     await expect.poll(() => reading.inputs).not.toEqual([]);
     reading.release();
-    await destinationsPage(page).make.click();
+    const { fresh, make } = destinationsPage(page);
+    await fresh.waitFor();
+    await make.click();
     await expect
       .poll(async () => (await inspector.call("destinations.list", {})).items)
       .toMatchObject([{ name: "Billing", sourceIds: [source.id], retryProfile: "actions" }]);

@@ -63,6 +63,7 @@ describe("the composer", () => {
     await page.getByRole("heading", { name: "Retries" }).first().waitFor();
     const reading = inspector.hold("sources.list");
     await page.keyboard.press("n");
+    await composer.body.and(page.locator(":focus")).waitFor();
     await page.keyboard.press("ControlOrMeta+Enter");
     await expect.poll(() => reading.inputs).not.toEqual([]);
     reading.release();

@@ -85,6 +85,7 @@ describe("many deliveries", () => {
     });
     await retries.retryAll.click();
     await retries.title.filter({ hasText: "Counting" }).waitFor();
+    await expect.poll(() => count).toBe(1);
     await page.keyboard.press("Escape");
     await retries.state("waiting").click();
     await expect.poll(() => retries.rows.count()).toBe(1);

@@ -38,8 +38,9 @@ describe("filters of a destination", () => {
     await filters.condition("Filter 2").fill("propertis.total = null");
     await filters.condition("Filter 2").press("Enter");
     await page.getByText('Check this: Messages usually have no member "propertis"').waitFor();
-    const { items } = await inspector.call("destinations.list", {});
-    expect(items[0]?.filters[1]).toMatchObject({ properties });
+    await expect
+      .poll(async () => (await inspector.call("destinations.list", {})).items[0]?.filters[1])
+      .toMatchObject({ properties });
     const changed = filters.previewed.getByRole("button", { name: /changed.*u_1/ });
     await changed.focus();
     await page.keyboard.press("Enter");

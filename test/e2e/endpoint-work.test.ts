@@ -30,6 +30,7 @@ describe("a test endpoint", () => {
 
     await endpoints.newDestination.click();
     const destinations = destinationsPage(page);
+    await destinations.fresh.waitFor();
     await expect.poll(() => destinations.name.inputValue()).toBe("Flaky billing");
     await destinations.name.fill("Typed before the reload");
     await destinations.secret.fill("typed-s3cret");

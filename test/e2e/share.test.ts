@@ -205,6 +205,7 @@ describe("a share file", () => {
     await dialog.getByRole("button", { name: "Save the file" }).click();
     await dialog.getByRole("progressbar", { name: "Messages written" }).waitFor();
     await dialog.getByText("0 of 12 messages").waitFor();
+    await expect.poll(() => reading.inputs).not.toEqual([]);
     const cancelled = page.waitForResponse((response) => response.request().method() === "DELETE");
     await dialog.getByRole("button", { name: "Cancel" }).click();
     await cancelled;
@@ -213,6 +214,7 @@ describe("a share file", () => {
     const readingAgain = inspector.hold("messages.get");
     await dialog.getByRole("button", { name: "Save the file" }).click();
     await dialog.getByText("0 of 12 messages").waitFor();
+    await expect.poll(() => readingAgain.inputs).not.toEqual([]);
     const left = page.waitForResponse((response) => response.request().method() === "DELETE");
     await page.keyboard.press("Escape");
     await left;

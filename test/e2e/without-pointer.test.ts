@@ -72,6 +72,7 @@ test("a failing receiver is made, and what failed there is retried", async ({
   await command(page, "New test endpoint: 503 three times");
   await page.getByRole("region", { name: /^Test endpoint 503/ }).waitFor();
   await command(page, "Create a destination with this");
+  await page.getByRole("region", { name: "New destination" }).waitFor();
   await focusIn(page.getByRole("textbox", { name: "Name", exact: true }));
   await page.keyboard.type("Flaky");
   await tabTo(page, page.getByRole("button", { name: "Create", exact: true }));

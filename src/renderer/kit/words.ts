@@ -78,3 +78,10 @@ export function bytes(n: number): string {
 
 export const some = (number: number, one: string, many = `${one}s`): string =>
   `${count(number)} ${number === 1 ? one : many}`;
+
+/** The name of one of these; nothing while they are being read, and `otherwise` when it is gone. */
+export const nameIn = (
+  items: readonly { id: string; name: string }[] | undefined,
+  id: string | undefined,
+  otherwise: string,
+): string => (items === undefined ? "" : (items.find((item) => item.id === id)?.name ?? otherwise));

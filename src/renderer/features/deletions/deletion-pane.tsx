@@ -10,7 +10,7 @@ import { Button } from "../../kit/controls.tsx";
 import { State, StateGlyph } from "../../kit/glyph.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { usersInWords } from "../../kit/user-ids.ts";
-import { calendarDate, clockTime, count } from "../../kit/words.ts";
+import { calendarDate, clockTime, count, nameIn } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hrefTo, usePlace } from "../../stores/place.ts";
 import { call } from "../../transport/transport.ts";
@@ -63,7 +63,7 @@ export function DeletionPane({ id }: { id: string }) {
 }
 
 function Users({ users, total }: { users: Deletion["users"]; total: number }) {
-  const sources = useLive("sources.list", {}).answer?.items ?? [];
+  const sources = useLive("sources.list", {}).answer?.items;
   const [shown, setShown] = useState(pageSize);
   return (
     <section className="section" aria-label="Users">
@@ -81,10 +81,7 @@ function Users({ users, total }: { users: Deletion["users"]; total: number }) {
                   <DeleteMessage
                     key={messageId}
                     id={messageId}
-                    source={
-                      sources.find((source) => source.id === sourceIds[place])?.name ??
-                      "a deleted source"
-                    }
+                    source={nameIn(sources, sourceIds[place], "a deleted source")}
                   />
                 ))}
               </ul>
@@ -107,10 +104,7 @@ function Users({ users, total }: { users: Deletion["users"]; total: number }) {
 
 function DeleteMessage({ id, source }: { id: string; source: string }) {
   const { answer, error } = useLive("messages.get", { id });
-  const destinations = useLive("destinations.list", {}).answer?.items ?? [];
-  const nameOf = (destinationId: string): string =>
-    destinations.find((destination) => destination.id === destinationId)?.name ??
-    "a deleted destination";
+  const destinations = useLive("destinations.list", {}).answer?.items;
   return (
     <li>
       <a
@@ -129,7 +123,9 @@ function DeleteMessage({ id, source }: { id: string; source: string }) {
           answer.deliveries.map((delivery) => (
             <span key={delivery.id} className="delete-delivery">
               <span className="quiet">to</span>
-              <span className="clip isolate">{nameOf(delivery.destinationId)}</span>
+              <span className="clip isolate">
+                {nameIn(destinations, delivery.destinationId, "a deleted destination")}
+              </span>
               <State state={delivery.state} />
               {delivery.nextAttemptAt === null ? null : (
                 <Until at={Date.parse(delivery.nextAttemptAt)} />

@@ -59,7 +59,7 @@ export function EndpointEditor({ endpoint, problem, onRun }: EditorProps) {
       }
       others="Another test endpoint"
       facts={
-        user === undefined ? (
+        destinations === undefined ? undefined : user === undefined ? (
           <span className="muted clip">unused</span>
         ) : (
           <span className="muted clip">

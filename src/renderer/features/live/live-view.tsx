@@ -147,7 +147,8 @@ export function LiveView() {
 function useSourceName(): (id: string) => string {
   const sources = useLive("sources.list", {}).answer?.items;
   const names = useMemo(() => new Map(sources?.map(({ id, name }) => [id, name])), [sources]);
-  return useCallback((id) => names.get(id) ?? id, [names]);
+  const isKnown = sources !== undefined;
+  return useCallback((id) => names.get(id) ?? (isKnown ? id : ""), [names, isKnown]);
 }
 
 /** The rows that match; without rows and list filter, it has a value that cannot be asked. */

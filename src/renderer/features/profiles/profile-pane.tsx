@@ -7,7 +7,7 @@ import { type ReactNode, useState } from "react";
 import { IconButton } from "../../kit/controls.tsx";
 import { Menu } from "../../kit/floats.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
-import { count } from "../../kit/words.ts";
+import { count, nameIn } from "../../kit/words.ts";
 import { useLive } from "../../stores/live-data.ts";
 import { hrefTo, usePlace } from "../../stores/place.ts";
 import { EditorPane } from "../collection/collection.tsx";
@@ -89,7 +89,7 @@ function Gone({ error }: { error: Error }) {
 }
 
 function KnownTo({ sourceIds }: { sourceIds: readonly string[] }) {
-  const sources = useLive("sources.list", {}).answer?.items ?? [];
+  const sources = useLive("sources.list", {}).answer?.items;
   return (
     <p className="muted">
       Known to{" "}
@@ -97,7 +97,7 @@ function KnownTo({ sourceIds }: { sourceIds: readonly string[] }) {
         <span key={id}>
           {place > 0 ? ", " : ""}
           <a className="link isolate" href={hrefTo("sources", id)}>
-            {sources.find((source) => source.id === id)?.name ?? "a deleted source"}
+            {nameIn(sources, id, "a deleted source")}
           </a>
         </span>
       ))}

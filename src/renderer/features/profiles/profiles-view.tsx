@@ -8,7 +8,7 @@ import type { AnswerOf } from "../../../contract/contract.ts";
 import { Button, TextField } from "../../kit/controls.tsx";
 import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
-import { count } from "../../kit/words.ts";
+import { count, nameIn } from "../../kit/words.ts";
 import { useFirst, useLast, useLive } from "../../stores/live-data.ts";
 import { hrefTo, usePlace } from "../../stores/place.ts";
 import { Collection, type Entry } from "../collection/collection.tsx";
@@ -33,9 +33,7 @@ export function ProfilesView() {
   });
   const answer = useLast(newest);
   const first = useShownFirst(newest, openId, JSON.stringify([search, audienceId]));
-  const audience = useLive("audiences.list", {}).answer?.items.find(
-    (each) => each.id === audienceId,
-  );
+  const audiences = useLive("audiences.list", {}).answer?.items;
   if (answer === undefined) return <ProblemText error={error} />;
 
   const profiles = answer.items;
@@ -74,7 +72,7 @@ export function ProfilesView() {
             }}
           />
           {audienceId === undefined ? null : (
-            <AudienceChip name={audience?.name ?? "a deleted audience"} />
+            <AudienceChip name={nameIn(audiences, audienceId, "a deleted audience")} />
           )}
         </li>
       }

@@ -3,7 +3,7 @@
  * done with keys.
  */
 
-import { type KeyboardEvent, type RefObject, useEffect, useId, useRef, useState } from "react";
+import { type KeyboardEvent, type RefObject, useEffect, useId, useLayoutEffect, useRef, useState } from "react";
 import type { MessageState } from "../../../domain/states.ts";
 import { isComposing } from "../../kit/composing.ts";
 import { IconButton, Kbd } from "../../kit/controls.tsx";
@@ -213,10 +213,11 @@ function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) 
     else commit();
   };
 
-  // What has come to be known may end a name, or be what Enter waited for.
+  // What has come to be known may end a name, or be what Enter waited for. Before the next key: it
+  // would be read without that.
   const latest = useRef({ write, enter, draft });
   latest.current = { write, enter, draft };
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isEntered.current) {
       isEntered.current = false;
       latest.current.enter();
@@ -277,7 +278,7 @@ function useAppliedFilter(
   const ownText = useRef(filter.text);
   const seen = useRef(JSON.stringify(filter));
   const isOwnChange = useRef(false);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const now = JSON.stringify(filter);
     if (now === seen.current) return;
     seen.current = now;
@@ -307,7 +308,7 @@ function useSuggestions({ draft, filter, isOpen, isLeft }: Draft) {
   const wanted = askedFor(word);
   const asked = isOpen ? (undecided ?? wanted) : isLeft ? undecided : null;
   const answer = useOnce("messages.values", asked).answer?.items;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (asked !== null && answer !== undefined) setKnown((before) => before.with(asked, answer));
     // oxlint-disable-next-line react-hooks/exhaustive-deps -- once for each answer
   }, [answer]);

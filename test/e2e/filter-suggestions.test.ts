@@ -45,4 +45,31 @@ describe("suggestions of the filter", () => {
     await page.keyboard.type("st");
     await live.suggestion(/^state:/).waitFor();
   });
+
+  test("keep a letter that is typed in the moment in which they decide a name before it", async ({
+    open,
+    inspector,
+  }) => {
+    await fill(inspector);
+    const { page } = await open();
+    const live = livePage(page);
+    await expect.poll(() => live.count()).toBe(1);
+    const reading = inspector.hold("messages.values");
+    await page.keyboard.press("/");
+    await page.keyboard.type("event:order completed ");
+    await page.evaluate(`(() => {
+      const field = document.activeElement;
+      const { set } = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value");
+      new MutationObserver((_, observer) => {
+        if (document.querySelector("[role=listbox]") === null) return;
+        observer.disconnect();
+        set.call(field, field.value + "u");
+        field.dispatchEvent(new Event("input", { bubbles: true }));
+      }).observe(field.closest(".live-filter"), { subtree: true, childList: true });
+    })()`);
+    reading.release();
+    await live.chip("event").waitFor();
+    await page.keyboard.type("ser:ada ");
+    await expect.poll(() => live.chip("user").textContent()).toBe("user:ada");
+  });
 });

@@ -184,33 +184,6 @@ describe("the filter", () => {
   );
 
   filled(
-    "keeps a letter that is typed in the moment in which a name before it is decided",
-    async ({ visit, inspector }) => {
-      const { page } = await visit();
-      const live = livePage(page);
-      await expect.poll(() => live.count()).toBe(12);
-      const reading = inspector.hold("messages.values");
-      await page.keyboard.press("/");
-      await page.keyboard.type("event:cart viewed ");
-      await page.evaluate(`(() => {
-        const field = document.activeElement;
-        const { set } = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value");
-        new MutationObserver((_, observer) => {
-          // With its suggestions, what follows from the answer is known.
-          if (document.querySelector("[role=listbox]") === null) return;
-          observer.disconnect();
-          set.call(field, field.value + "u");
-          field.dispatchEvent(new Event("input", { bubbles: true }));
-        }).observe(field.closest(".live-filter"), { subtree: true, childList: true, attributes: true });
-      })()`);
-      reading.release();
-      await live.chip("event").waitFor();
-      await page.keyboard.type("ser:u_1 ");
-      await expect.poll(() => live.chip("user").textContent()).toBe("user:u_1");
-    },
-  );
-
-  filled(
     "takes a name with a space as it is typed, in any case, and puts the quotes in itself",
     async ({ visit }) => {
       const { page } = await visit();

@@ -3,7 +3,15 @@
  * done with keys.
  */
 
-import { type KeyboardEvent, type RefObject, useEffect, useId, useLayoutEffect, useRef, useState } from "react";
+import {
+  type KeyboardEvent,
+  type RefObject,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
 import type { MessageState } from "../../../domain/states.ts";
 import { isComposing } from "../../kit/composing.ts";
 import { IconButton, Kbd } from "../../kit/controls.tsx";

@@ -7,7 +7,12 @@ import { orderCompleted } from "./message-model.ts";
 import { briefOf, did, fail, pass, type Outcome } from "./outcome.ts";
 import type { Probe, Recorded } from "./probe.ts";
 
-type Type = "identify" | "track" | "page" | "screen" | "group" | "alias" | "delete";
+const types = ["identify", "track", "page", "screen", "group", "delete", "alias"] as const;
+type Type = (typeof types)[number];
+
+/** A check says the same whichever answer comes first. */
+const inOrder = <Of extends { type: Type }>(list: readonly Of[]): Of[] =>
+  list.toSorted((one, other) => types.indexOf(one.type) - types.indexOf(other.type));
 
 /** `previous` is the token of the user that an alias renames. */
 function messageOf(probe: Probe, type: Type, token: string, previous = token): string {
@@ -51,7 +56,7 @@ function messageOf(probe: Probe, type: Type, token: string, previous = token): s
 }
 
 export async function checkTypes(probe: Probe): Promise<Outcome> {
-  const refused: Refused[] = [];
+  const allRefused: Refused[] = [];
   const accepted: { type: Type; token: string }[] = [];
   const known = new Map<string, string>();
   // A receiver that expects one message of its own need not use the others.
@@ -62,7 +67,7 @@ export async function checkTypes(probe: Probe): Promise<Outcome> {
       type === model.type ? probe.message(token) : messageOf(probe, type, token, previous);
     const sent = await probe.deliver(body);
     if (isAccepted(sent)) accepted.push({ type, token });
-    else refused.push({ type, sent });
+    else allRefused.push({ type, sent });
   };
   // Two, because a deletion has no messageId: a receiver that remembers its absence drops the
   // second.
@@ -90,7 +95,8 @@ export async function checkTypes(probe: Probe): Promise<Outcome> {
     ],
     (sendSome) => sendSome(),
   );
-  const used = accepted.filter(({ type }) => isUsed(type));
+  const refused = inOrder(allRefused);
+  const used = inOrder(accepted).filter(({ type }) => isUsed(type));
   const ignored = probe.hasEffects ? await withoutEffect(probe, used, known) : [];
   if (refused.length > 0)
     return fail(

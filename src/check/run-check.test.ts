@@ -59,10 +59,7 @@ test("an answer that breaks off is none, although its status says yes", async ()
     await verdicts(url, { only: ["slow-request", "keep-alive", "types", "alive-after"] }),
   ).toMatchObject({
     types: {
-      verdict: "fail",
-      detail: expect.stringContaining(
-        "body.) to identify, track, page, screen, group, delete, alias. ",
-      ),
+      detail: expect.stringMatching(/ identify, track, page, screen, group, delete, alias/),
     },
     "slow-request": brokeOff,
     "keep-alive": brokeOff,

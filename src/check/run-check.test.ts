@@ -51,10 +51,8 @@ test("an answer that breaks off is none, although its status says yes", async ()
       (length === 0 ? accept : breakOff(200))(message, response, done);
     },
   });
-  const brokeOff = {
-    verdict: "fail",
-    detail: expect.stringContaining("answered 200 and broke off"),
-  };
+  const detail = expect.stringContaining("answered 200 and broke off");
+  const brokeOff = { verdict: "fail", detail };
   expect(
     await verdicts(url, { only: ["slow-request", "keep-alive", "types", "alive-after"] }),
   ).toMatchObject({

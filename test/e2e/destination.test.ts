@@ -83,6 +83,20 @@ describe("a destination", () => {
     expect(await save.evaluate((button) => button.matches(":focus"))).toBe(true);
   });
 
+  test("shows what was saved while it is read again", async ({ open, inspector }) => {
+    const { destination } = await inspector.shop();
+    const { page } = await open(`/destinations/${destination.id}`);
+    const destinations = destinationsPage(page);
+    await destinations.name.fill("Renamed");
+    const reading = inspector.hold("destinations.list");
+    await destinations.save.click();
+    await destinations.save.waitFor({ state: "detached" });
+    await expect.poll(() => destinations.name.inputValue()).toBe("Renamed");
+    await destinations.editor("Renamed").waitFor();
+    await expect.poll(() => reading.inputs).not.toEqual([]);
+    reading.release();
+  });
+
   test("is saved with what was changed: what others changed stays, and what is typed meanwhile", async ({
     open,
     inspector,

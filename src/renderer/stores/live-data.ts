@@ -9,10 +9,12 @@ import { create } from "zustand";
 import type { AnswerOf, CallName, InputOf } from "../../contract/contract.ts";
 import { placeOf, type ChangeArea } from "../../contract/places.ts";
 import { useReturns } from "../kit/use-action.ts";
+import { masked } from "../transport/secrets.ts";
 import {
   call,
   type Change,
   type Connection,
+  listenToUpdates,
   pipelineFor,
   transport,
 } from "../transport/transport.ts";
@@ -29,6 +31,8 @@ type Entry = {
   running: boolean;
   /** It changed while it was being read. */
   again: boolean;
+  /** It was saved here while it was being read: the answer may be from before. */
+  isOld: boolean;
   lastReadAt: number;
   /** How long the last one took. */
   tookMs: number;
@@ -140,6 +144,7 @@ function entryOf(
     listeners: new Set(),
     running: false,
     again: false,
+    isOld: false,
     lastReadAt: 0,
     tookMs: 0,
     timer: null,
@@ -170,8 +175,11 @@ function refresh(entry: Entry): void {
 
 async function read(entry: Entry): Promise<void> {
   const startedAt = window.performance.now();
+  entry.isOld = false;
   try {
-    entry.live = { answer: await call(entry.name, entry.input as never), error: null };
+    const answer = await call(entry.name, entry.input as never);
+    if (entry.isOld) entry.again = true;
+    else entry.live = { answer, error: null };
   } catch (error) {
     entry.live = {
       answer: entry.live.answer,
@@ -191,6 +199,26 @@ async function read(entry: Entry): Promise<void> {
     refresh(entry);
   }
   checkFresh();
+}
+
+type Thing = { id?: string };
+
+/** Shows what was saved at once: until it is read again, a form would show what was before. */
+function amend(kind: string, pipeline: string | null, thing: Thing): void {
+  for (const [key, entry] of entries) {
+    const { answer, error } = entry.live as Live<Thing & { items?: readonly Thing[] }>;
+    if (answer === undefined || !key.startsWith(`${pipeline ?? "own"} ${kind}.`)) continue;
+    const isOfIt = ({ id }: Thing): boolean => id === thing.id;
+    const saved = masked(thing);
+    if (entry.name === `${kind}.get` && isOfIt(entry.input))
+      entry.live = { answer: { ...answer, ...saved }, error };
+    else if (entry.name === `${kind}.list` && answer.items?.some(isOfIt) === true) {
+      const items = answer.items.map((item) => (isOfIt(item) ? { ...item, ...saved } : item));
+      entry.live = { answer: { ...answer, items }, error };
+    } else continue;
+    entry.isOld = entry.running;
+    for (const listener of entry.listeners) listener();
+  }
 }
 
 /** The newest hold of reads; those before it release nothing any more. */
@@ -288,6 +316,7 @@ export const useFeed = create<Feed>()(() => ({
 /** Once, at the start. */
 export function followChanges(): () => void {
   let lost = false;
+  listenToUpdates(amend);
   return transport().watch({
     onChanges(changes) {
       const areas = new Set(changes.map(({ area }) => area));

@@ -37,6 +37,15 @@ export function listenToRefusals(listener: RefusalListener): void {
   onRefusal = listener;
 }
 
+/** Gets what each change of a thing answered: the thing as it is saved. */
+type UpdateListener = (kind: string, pipeline: string | null, thing: object) => void;
+
+let onUpdated: UpdateListener = () => undefined;
+
+export function listenToUpdates(listener: UpdateListener): void {
+  onUpdated = listener;
+}
+
 let current: Transport | null = null;
 let beside: string | null = null;
 
@@ -66,10 +75,14 @@ export const whenAnswered = async (): Promise<void> => void (await Promise.allSe
 
 /** For files, and for what is kept: they have what is hidden on the screen meanwhile. */
 export const callUnmasked: Transport["call"] = async (name, input) => {
+  const pipeline = pipelineFor(name);
   const answering = transport().call(name, unmasked(input));
-  if (pipelineFor(name) !== null) unanswered.add(answering);
+  if (pipeline !== null) unanswered.add(answering);
   try {
-    return await answering;
+    const answer = await answering;
+    const [kind = "", does] = name.split(".");
+    if (does === "update") onUpdated(kind, pipeline, answer);
+    return answer;
   } catch (error) {
     if (error instanceof CallError) onRefusal(name, input as object, error);
     throw error;

@@ -83,6 +83,25 @@ describe("a destination", () => {
     expect(await save.evaluate((button) => button.matches(":focus"))).toBe(true);
   });
 
+  test("stands still from when it is shown", async ({ open, inspector }) => {
+    const { destination } = await inspector.shop();
+    const { page } = await open("/settings");
+    await page.evaluate(`(() => {
+      shifts = [];
+      new PerformanceObserver((list) => shifts.push(...list.getEntries())).observe({ type: "layout-shift" });
+    })()`);
+    const reading = inspector.hold("catalog.list");
+    await page.evaluate(`location.hash = "#/destinations/${destination.id}"`);
+    await expect.poll(() => reading.inputs).not.toEqual([]);
+    reading.release();
+    await page.getByText("from the catalog").waitFor();
+    await page.evaluate("new Promise((then) => setTimeout(then, 500))");
+    const moved = await page.evaluate<string[]>(
+      "shifts.flatMap(({ sources }) => sources).filter(({ node }) => node?.isConnected && document.querySelector('form')?.contains(node)).map(({ node }) => node.textContent)",
+    );
+    expect(moved).toEqual([]);
+  });
+
   test("shows what was saved while it is read again", async ({ open, inspector }) => {
     const { destination } = await inspector.shop();
     const { page } = await open(`/destinations/${destination.id}`);

@@ -7,7 +7,7 @@ import { destinationIds } from "../../../domain/ids.ts";
 import { EmptyState } from "../../kit/empty-state.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { newId, shownDraft, useDraftsOnlyOf } from "../../stores/drafts.ts";
-import { useLive } from "../../stores/live-data.ts";
+import { useLive, useOnce } from "../../stores/live-data.ts";
 import { openOf, usePlace } from "../../stores/place.ts";
 import { Collection, type Entry } from "../collection/collection.tsx";
 import { draftOf, newDraft, useDrafts } from "./destination-draft.ts";
@@ -22,13 +22,17 @@ export function DestinationsView() {
   const { answer, error } = useLive("destinations.list", {});
   const sources = useLive("sources.list", {}).answer?.items;
   const settings = useLive("settings.get", {}).answer;
+  // They describe the kind and the retries: what stands below would move when they come later.
+  const catalog = useOnce("catalog.list", {}).answer;
+  const profiles = useLive("retryProfiles.list", {}).answer;
   const openId = usePlace((place) => place.path[0]);
   const store = useDrafts();
   useDraftsOnlyOf(
     destinationIds,
     answer?.items.map(({ id }) => id),
   );
-  if (answer === undefined || sources === undefined || settings === undefined)
+  const isDescribed = catalog !== undefined && profiles !== undefined;
+  if (answer === undefined || sources === undefined || settings === undefined || !isDescribed)
     return <ProblemText error={error} />;
 
   const destinations = answer.items;

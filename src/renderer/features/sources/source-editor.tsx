@@ -13,7 +13,6 @@ import { Icon } from "../../kit/icon.tsx";
 import { ProblemText } from "../../kit/problem.tsx";
 import { useAction } from "../../kit/use-action.ts";
 import { count } from "../../kit/words.ts";
-import { useLive } from "../../stores/live-data.ts";
 import { hrefTo, usePlace } from "../../stores/place.ts";
 import { saveAtOnce } from "../../stores/undo.ts";
 import { call } from "../../transport/transport.ts";
@@ -39,15 +38,16 @@ const skewSentences = {
 
 export function SourceEditor({
   source,
+  destinations,
   unknown,
   problem,
 }: {
   source: Source;
+  destinations: AnswerOf<"destinations.list">["items"];
   unknown: number;
   problem: Error | null;
 }) {
   const { id, name } = source;
-  const destinations = useLive("destinations.list", {}).answer?.items ?? [];
   const go = usePlace((place) => place.go);
   const { problem: refusal, attempt } = useAction();
   const connected = destinations.filter((destination) => destination.sourceIds.includes(id));

@@ -40,8 +40,9 @@ export const createSource = (name = "New source"): Promise<void> =>
 
 export function SourcesView() {
   const { answer, error } = useLive("sources.list", {});
-  const unknown = useLive("unknownKeys.list", {}).answer?.items ?? [];
-  const refused = useLive("refused.list", {}).answer?.items.length ?? 0;
+  const unknown = useLive("unknownKeys.list", {}).answer?.items;
+  const refused = useLive("refused.list", {}).answer?.items.length;
+  const destinations = useLive("destinations.list", {}).answer?.items;
   const openId = usePlace((place) => place.path[0]);
   const { problem, run } = useAction();
   const create = (name?: string): void => run("create a source", () => createSource(name));
@@ -49,7 +50,8 @@ export function SourcesView() {
     sourceIds,
     answer?.items.map(({ id }) => id),
   );
-  if (answer === undefined) return <ProblemText error={error} />;
+  const isWhole = unknown !== undefined && refused !== undefined && destinations !== undefined;
+  if (answer === undefined || !isWhole) return <ProblemText error={error} />;
 
   const sources = answer.items;
   const showsRefused = openId === refusedPath;
@@ -101,6 +103,7 @@ export function SourcesView() {
           <SourceEditor
             key={current.id}
             source={current}
+            destinations={destinations}
             unknown={unknown.length}
             problem={problem}
           />

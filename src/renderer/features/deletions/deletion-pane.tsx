@@ -75,7 +75,7 @@ function Users({ users, total }: { users: Deletion["users"]; total: number }) {
               {known ? null : <span className="badge outline">unknown</span>}
             </div>
             <p className="muted isolate">{detail}</p>
-            {messageIds.length === 0 ? null : (
+            {messageIds.length === 0 || sources === undefined ? null : (
               <ul className="delete-messages" aria-label={`Delete messages for ${userId}`}>
                 {messageIds.map((messageId, place) => (
                   <DeleteMessage

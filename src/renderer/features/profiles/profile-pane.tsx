@@ -93,7 +93,7 @@ function KnownTo({ sourceIds }: { sourceIds: readonly string[] }) {
   return (
     <p className="muted">
       Known to{" "}
-      {sourceIds.map((id, place) => (
+      {(sources === undefined ? [] : sourceIds).map((id, place) => (
         <span key={id}>
           {place > 0 ? ", " : ""}
           <a className="link isolate" href={hrefTo("sources", id)}>

@@ -198,12 +198,11 @@ test("words are looked for among two thousand event names almost as quickly as a
     return user + system;
   };
   const words = ["zero", "one", "two", "three"];
-  for (const filter of [{ search: words }, { not: { search: words } }]) {
-    const ratios: number[] = [];
-    for (let pair = 0; pair < 3; pair += 1)
-      ratios.push((await cpuOf(many, filter)) / (await cpuOf(one, filter)));
-    expect(Math.min(...ratios)).toBeLessThan(4);
-  }
+  // What else the processor does makes single measurements larger, and never all of them.
+  for (const filter of [{ search: words }, { not: { search: words } }])
+    await expect
+      .poll(async () => (await cpuOf(many, filter)) / (await cpuOf(one, filter)))
+      .toBeLessThan(4);
   expect((await many.messages({ search: ["event", "1999"] }, 10, null)).items).toMatchObject([
     { event: "Event 1999" },
   ]);

@@ -72,6 +72,7 @@ function placesOf(
         endpointsPage(page).editor("flaky-billing").getByRole("link", { name: "Billing" }),
         endpointsPage(page).presets("certificates").first(),
         endpointsPage(page).received.first(),
+        main.getByRole("link", { name: "First", exact: true }),
       ],
     },
     Retries: { place: "/retries", shown: [heading("No delivery is waiting")] },

@@ -95,7 +95,9 @@ describe("a destination", () => {
     await expect.poll(() => reading.inputs).not.toEqual([]);
     reading.release();
     await page.getByText("from the catalog").waitFor();
-    await page.evaluate("new Promise((then) => setTimeout(then, 500))");
+    // A move is reported after the frame that shows it.
+    for (let frame = 0; frame < 5; frame += 1)
+      await page.evaluate("new Promise((then) => requestAnimationFrame(() => setTimeout(then)))");
     const moved = await page.evaluate<string[]>(
       "shifts.flatMap(({ sources }) => sources).filter(({ node }) => node?.isConnected && document.querySelector('form')?.contains(node)).map(({ node }) => node.textContent)",
     );

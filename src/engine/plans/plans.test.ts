@@ -120,7 +120,7 @@ test("what is compiled for a rule is released with it", async () => {
     collect();
     return compiled.filter((schema) => schema.deref() !== undefined).length;
   };
-  // A reference that was just read holds its value until the turn ends, and a register perhaps longer.
+  // A reference that was just read holds its value until the turn ends, sometimes longer.
   await expect.poll(kept).toBe(0);
 });
 

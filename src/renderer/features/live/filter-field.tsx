@@ -221,8 +221,8 @@ function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) 
     else commit();
   };
 
-  // What has come to be known may end a name, or be what Enter waited for. Before the next key: it
-  // would be read without that.
+  // What has come to be known may end a name, or be what Enter waited for. A key that is pressed
+  // before this is done would be lost.
   const latest = useRef({ write, enter, draft });
   latest.current = { write, enter, draft };
   useLayoutEffect(() => {

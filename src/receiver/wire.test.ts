@@ -54,6 +54,35 @@ test("the connections of copies are open together and end with the last answer",
   await expect.poll(() => open).toBe(0);
 });
 
+test("requests beside each other do not share a kept connection", async () => {
+  const sockets = new Set<Socket>();
+  const server = createHttpServer((request, response) => {
+    sockets.add(request.socket);
+    request.resume().once("end", () => response.end());
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const wire = createWire({ url, trust: createTrust(), timeoutMs: 3_000 });
+  const send = async () =>
+    (await wire.send({ method: "POST", headers: [], body: Buffer.from("{}"), connection: "kept" }))
+      .status;
+  const lane = async (): Promise<void> => {
+    for (let nth = 0; nth < 100; nth += 1) expect(await send()).toBe(200);
+  };
+  await lane();
+  expect(sockets.size).toBe(1);
+  await Promise.all([lane(), lane(), lane()]);
+  expect(sockets.size).toBe(3);
+  const closed = [...sockets].map((socket) => once(socket, "close"));
+  wire.close();
+  await Promise.all(closed);
+});
+
 test("what follows an answer is read as the next one on a kept connection", async () => {
   const server = createServer((socket) =>
     socket.on("data", () => socket.write("HTTP/1.1 204 No Content\r\n\r\nOK")),

@@ -83,7 +83,14 @@ export function createWire({
   const target = parseTarget(url);
   if (target === null) throw new Error(`${url} is not a full http or https URL.`);
   const sender = createSender({ trust });
-  let last: RawConnection | null = null;
+  const kept = new Set<RawConnection>();
+  /** Those of `kept` without a request: checks beside each other must not share one. */
+  const free: RawConnection[] = [];
+  const takeFree = async (): Promise<RawConnection | null> => {
+    for (let one = free.pop(); one !== undefined; one = free.pop())
+      if (await isStillFree(one)) return one;
+    return null;
+  };
   const open = async (): Promise<RawConnection | WireResult> => {
     const connection = new RawConnection(target, trust, timeoutMs);
     return (await connection.ready) ?? connection;
@@ -98,18 +105,19 @@ export function createWire({
         connection === undefined
       )
         return post(sender, url, request, timeoutMs);
-      const opened =
-        connection === "kept" && last !== null && (await isStillFree(last)) ? last : await open();
+      const isKept = connection === "kept";
+      const opened = (isKept ? await takeFree() : null) ?? (await open());
       if (!(opened instanceof RawConnection)) return opened;
-      if (connection === "kept") last = opened;
+      if (isKept) kept.add(opened);
       const result = await opened.send(request);
-      if (connection !== "kept") opened.close();
+      if (isKept) free.push(opened);
+      else opened.close();
       return result;
     },
     open,
     close() {
       sender.close();
-      last?.close();
+      for (const connection of kept) connection.close();
     },
   };
 }

@@ -89,7 +89,7 @@ export const peers: Row = {
           const runs: PeerRun[] = [];
           const delivered = await takePairs(
             options,
-            () => queued(receiver, { deliveries: jobs, warm }),
+            async () => (await queued(receiver, { deliveries: jobs, warm })).perSecond,
             async () => {
               runs.push(await peer(receiver, { folder: found.folder, jobs, warm }));
               return runs.at(-1)?.delivered ?? 0;

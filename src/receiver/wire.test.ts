@@ -28,25 +28,30 @@ test("a request on a connection that the receiver has closed meanwhile fails at 
   );
 });
 
-test("the connections of copies are open together and end with the last answer", async () => {
+/** Answers everything, and closes no connection. */
+async function startReceiver(onConnection: (socket: Socket) => void): Promise<string> {
   const server = createHttpServer((request, response) => {
     request.resume().once("end", () => response.end());
   });
   server.keepAliveTimeout = 0;
-  let most = 0;
-  let open = 0;
-  server.on("connection", (socket: Socket) => {
-    open += 1;
-    most = Math.max(most, open);
-    socket.once("close", () => (open -= 1));
-  });
+  server.on("connection", onConnection);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();
   });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+test("the connections of copies are open together and end with the last answer", async () => {
+  let most = 0;
+  let open = 0;
+  const url = await startReceiver((socket) => {
+    open += 1;
+    most = Math.max(most, open);
+    socket.once("close", () => (open -= 1));
+  });
   const wire = createWire({ url, trust: createTrust(), timeoutMs: 3_000 });
   const sent = await performRequest(wire, { body: "{}", copies: 20 }, null);
   expect(sent.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
@@ -55,18 +60,8 @@ test("the connections of copies are open together and end with the last answer",
 });
 
 test("requests beside each other do not share a kept connection", async () => {
-  const sockets = new Set<Socket>();
-  const server = createHttpServer((request, response) => {
-    sockets.add(request.socket);
-    request.resume().once("end", () => response.end());
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const sockets: Socket[] = [];
+  const url = await startReceiver((socket) => sockets.push(socket));
   const wire = createWire({ url, trust: createTrust(), timeoutMs: 3_000 });
   const send = async () =>
     (await wire.send({ method: "POST", headers: [], body: Buffer.from("{}"), connection: "kept" }))
@@ -75,10 +70,10 @@ test("requests beside each other do not share a kept connection", async () => {
     for (let nth = 0; nth < 100; nth += 1) expect(await send()).toBe(200);
   };
   await lane();
-  expect(sockets.size).toBe(1);
+  expect(sockets).toHaveLength(1);
   await Promise.all([lane(), lane(), lane()]);
-  expect(sockets.size).toBe(3);
-  const closed = [...sockets].map((socket) => once(socket, "close"));
+  expect(sockets).toHaveLength(3);
+  const closed = sockets.map((socket) => once(socket, "close"));
   wire.close();
   await Promise.all(closed);
 });

@@ -130,6 +130,8 @@ describe("the live tail", () => {
     await sendThree(inspector);
     const { page } = await open();
     const live = livePage(page);
+    // What the first document asks for late does not count.
+    await page.goto("about:blank");
     const order: string[] = [];
     page.on("request", (request) => {
       const { pathname } = new URL(request.url());
@@ -140,7 +142,7 @@ describe("the live tail", () => {
       await later;
       await route.continue();
     });
-    await page.reload();
+    await page.goto(inspector.address);
     await live.row(/Early 2 of/).waitFor();
     expect(order[0]).toBe(changesPath);
     const { changes } = inspector.app.api;

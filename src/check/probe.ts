@@ -15,7 +15,7 @@ import {
   waitMsOf,
   type Sent,
 } from "../receiver/request.ts";
-import { pause, type Wire } from "../receiver/wire.ts";
+import { pause, type Connections, type Wire } from "../receiver/wire.ts";
 import type { RequestSpec } from "../receiver/request-spec.ts";
 import type { MessageModel } from "./message-model.ts";
 
@@ -88,10 +88,17 @@ export class Probe {
   readonly names = new Map<string, string>();
   /** What was wanted of each token, and found last. */
   readonly found = new Map<string, { wanted: number; found: string[] }>();
+  readonly #connections: Connections;
 
   constructor(check: string, receiver: Receiver) {
     this.check = check;
     this.receiver = receiver;
+    this.#connections = receiver.wire.beside();
+  }
+
+  /** Closes its kept connections: a receiver may have few, and each takes a thread of some. */
+  close(): void {
+    this.#connections.close();
   }
 
   token(): string {
@@ -131,17 +138,18 @@ export class Probe {
     spec: Omit<Partial<RequestSpec>, "body"> = {},
     nthTry = 0,
   ): Promise<Recorded[]> {
-    const { secret, wire, signal } = this.receiver;
+    const { secret, signal } = this.receiver;
     signal?.throwIfAborted();
-    return this.#record(await performRequest(wire, this.#specOf(body, spec), secret), nthTry);
+    const request = this.#specOf(body, spec);
+    return this.#record(await performRequest(this.#connections, request, secret), nthTry);
   }
 
   /** Several messages at the same time, each on a connection of its own. */
   async sendTogether(bodies: readonly string[]): Promise<Recorded[]> {
-    const { secret, wire, signal } = this.receiver;
+    const { secret, signal } = this.receiver;
     signal?.throwIfAborted();
     const specs = bodies.map((body) => this.#specOf(body, {}));
-    return this.#record(await performTogether(wire, specs, secret), 0, bodies.length);
+    return this.#record(await performTogether(this.#connections, specs, secret), 0, bodies.length);
   }
 
   /** So many at a time; one after the other when messages at the same time harm the receiver. */

@@ -316,7 +316,10 @@ class Run {
     const probe = new Probe(check.id, this.#receiver);
     const outcome =
       this.#whySkipped(check) ??
-      (await check.run(probe).catch((error: unknown) => withoutEffects(error, probe)));
+      (await check
+        .run(probe)
+        .catch((error: unknown) => withoutEffects(error, probe))
+        .finally(() => probe.close()));
     const result = this.#resultOf(check, (await this.#ofEnded(check, probe)) ?? outcome, probe);
     this.#results.set(check.id, result);
     this.#options.onResult?.(result, this.#results.size, this.#chosen.length);

@@ -9,9 +9,9 @@ import { signatureKey, sign } from "../domain/signature.ts";
 import { monotonic } from "../engine/real-time.ts";
 import {
   pause,
+  type Connections,
   type OpenConnection,
   type HangUp,
-  type Wire,
   type WireRequest,
   type WireResult,
 } from "./wire.ts";
@@ -62,7 +62,7 @@ export function waitMsOf(sent: Sent): number {
 const slowly = { bytes: 24, everyMs: 20 };
 
 export async function performRequest(
-  wire: Wire,
+  wire: Connections,
   spec: RequestSpec,
   secret: string | null,
 ): Promise<Sent[]> {
@@ -83,7 +83,7 @@ export async function performRequest(
  * answer: a receiver that serves fewer at once shows it each time.
  */
 export async function performTogether(
-  wire: Wire,
+  wire: Connections,
   specs: readonly RequestSpec[],
   secret: string | null,
 ): Promise<Sent[]> {
@@ -124,7 +124,7 @@ const betweenTriesMs = 150;
 
 /** With as many tries as it has. Returns the answers to the last. */
 export async function deliverRequest(
-  wire: Wire,
+  wire: Connections,
   spec: RequestSpec,
   secret: string | null,
   signal: AbortSignal | null = null,

@@ -4,7 +4,7 @@ import { createServer, type AddressInfo, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { createTrust } from "../engine/deliver/dial.ts";
 import { performRequest } from "./request.ts";
-import { createWire } from "./wire.ts";
+import { createWire, type WireRequest } from "./wire.ts";
 
 test("a request on a connection that the receiver has closed meanwhile fails at once", async () => {
   const server = createServer();
@@ -76,6 +76,30 @@ test("requests beside each other do not share a kept connection", async () => {
   const closed = sockets.map((socket) => once(socket, "close"));
   wire.close();
   await Promise.all(closed);
+});
+
+test("connections beside others keep their own, and close no others", async () => {
+  const sockets: Socket[] = [];
+  const url = await startReceiver((socket) => sockets.push(socket));
+  const wire = createWire({ url, trust: createTrust(), timeoutMs: 3_000 });
+  const [one, other] = [wire.beside(), wire.beside()];
+  const kept: WireRequest = {
+    method: "POST",
+    headers: [],
+    body: Buffer.from("{}"),
+    connection: "kept",
+  };
+  for (const each of [one, other, one, other, wire, wire]) await each.send(kept);
+  expect(sockets).toHaveLength(3);
+  const ends = sockets.map((socket) => once(socket, "close"));
+  one.close();
+  await ends[0];
+  await other.send(kept);
+  await one.send(kept);
+  expect(sockets).toHaveLength(4);
+  expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true, false, false, false]);
+  for (const each of [one, other, wire]) each.close();
+  await Promise.all(ends);
 });
 
 test("what follows an answer is read as the next one on a kept connection", async () => {

@@ -62,11 +62,15 @@ export type WireResult = {
 /** A connection that is open already, for requests that have to arrive at the same time. */
 export type OpenConnection = { send(request: WireRequest): Promise<WireResult>; close(): void };
 
-export type Wire = {
+/** `close` closes the kept ones. */
+export type Connections = {
   send(request: WireRequest): Promise<WireResult>;
   open(): Promise<OpenConnection | WireResult>;
   close(): void;
 };
+
+/** Those `beside` share no kept connection with any other: what one has done to it is its own. */
+export type Wire = Connections & { beside(): Connections };
 
 const nothing = new Uint8Array(0);
 
@@ -83,17 +87,34 @@ export function createWire({
   const target = parseTarget(url);
   if (target === null) throw new Error(`${url} is not a full http or https URL.`);
   const sender = createSender({ trust });
+  const open = async (): Promise<RawConnection | WireResult> => {
+    const connection = new RawConnection(target, trust, timeoutMs);
+    return (await connection.ready) ?? connection;
+  };
+  const beside = (): Connections =>
+    createConnections(open, (request) => post(sender, url, request, timeoutMs));
+  const own = beside();
+  return {
+    ...own,
+    beside,
+    close() {
+      sender.close();
+      own.close();
+    },
+  };
+}
+
+function createConnections(
+  open: () => Promise<RawConnection | WireResult>,
+  postPlainly: (request: WireRequest) => Promise<WireResult>,
+): Connections {
   const kept = new Set<RawConnection>();
-  /** Those of `kept` without a request: checks beside each other must not share one. */
+  /** Those of `kept` without a request: two at the same time must not share one. */
   const free: RawConnection[] = [];
   const takeFree = async (): Promise<RawConnection | null> => {
     for (let one = free.pop(); one !== undefined; one = free.pop())
       if (await isStillFree(one)) return one;
     return null;
-  };
-  const open = async (): Promise<RawConnection | WireResult> => {
-    const connection = new RawConnection(target, trust, timeoutMs);
-    return (await connection.ready) ?? connection;
   };
   return {
     async send(request) {
@@ -104,7 +125,7 @@ export function createWire({
         hangUp === undefined &&
         connection === undefined
       )
-        return post(sender, url, request, timeoutMs);
+        return postPlainly(request);
       const isKept = connection === "kept";
       const opened = (isKept ? await takeFree() : null) ?? (await open());
       if (!(opened instanceof RawConnection)) return opened;
@@ -116,7 +137,6 @@ export function createWire({
     },
     open,
     close() {
-      sender.close();
       for (const connection of kept) connection.close();
     },
   };

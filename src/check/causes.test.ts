@@ -94,6 +94,25 @@ test("a receiver that fails some messages at random is not told that its connect
   );
 });
 
+test("the connections that a check keeps are closed at its end", async () => {
+  const open = new Set<unknown>();
+  const { url } = await receiver({
+    onMessage(message, response, done) {
+      const { socket } = response;
+      if (socket !== null && !open.has(socket)) {
+        open.add(socket);
+        // Not `close`: the server closes a connection too, after a while without a request.
+        socket.once("end", () => open.delete(socket));
+      }
+      accept(message, response, done);
+    },
+  });
+  expect(await verdicts(url, { only: ["keep-alive"] })).toMatchObject({
+    "keep-alive": { verdict: "pass" },
+  });
+  await expect.poll(() => open.size).toBe(0);
+});
+
 test("a receiver that fails on a kept connection only is told so", async () => {
   const used = new WeakSet<object>();
   const { url } = await receiver({

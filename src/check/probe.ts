@@ -96,7 +96,7 @@ export class Probe {
     this.#connections = receiver.wire.beside();
   }
 
-  /** Closes its kept connections: a receiver may have few, and each takes a thread of some. */
+  /** Closes its kept connections. Some receivers have few threads, and one for each connection. */
   close(): void {
     this.#connections.close();
   }

@@ -62,14 +62,14 @@ export type WireResult = {
 /** A connection that is open already, for requests that have to arrive at the same time. */
 export type OpenConnection = { send(request: WireRequest): Promise<WireResult>; close(): void };
 
-/** `close` closes the kept ones. */
+/** `close` closes those that are kept. */
 export type Connections = {
   send(request: WireRequest): Promise<WireResult>;
   open(): Promise<OpenConnection | WireResult>;
   close(): void;
 };
 
-/** Those `beside` share no kept connection with any other: what one has done to it is its own. */
+/** `beside` gives connections that share no kept one with any others. Each is closed by itself. */
 export type Wire = Connections & { beside(): Connections };
 
 const nothing = new Uint8Array(0);

@@ -130,7 +130,7 @@ describe("the live tail", () => {
     await sendThree(inspector);
     const { page } = await open();
     const live = livePage(page);
-    // What the first document asks for late does not count.
+    // Late requests of the first document do not count.
     await page.goto("about:blank");
     const order: string[] = [];
     page.on("request", (request) => {

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
+import { lastingPort } from "../../../test/support/free-ports.ts";
 import { certificate } from "../../../test/support/raw-receiver.ts";
 import type { RawReceiver, RawReceiverOptions } from "../../../test/support/raw-receiver.ts";
 import {
@@ -68,6 +69,8 @@ describe("over TLS", () => {
       const names: unknown[] = [];
       const there = await secured("valid", {
         host: "::1",
+        // No other test may have it at 127.0.0.1, which is tried first.
+        port: await lastingPort(),
         onConnection: (socket) => names.push("servername" in socket && socket.servername),
       });
       expect(

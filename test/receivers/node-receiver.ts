@@ -3,6 +3,7 @@
 import { createHmac } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { lastingPort } from "../support/free-ports.ts";
 import {
   cut,
   isSigned,
@@ -50,9 +51,9 @@ export class NodeReceiver {
     if (options.bug === "connection-limit") this.#server.maxConnections = 50;
   }
 
-  /** Returns its port. */
-  start(): Promise<number> {
-    return listen(this.#server, 0);
+  /** Returns its port, which no other test gets when a bug ends it. */
+  async start(): Promise<number> {
+    return listen(this.#server, await lastingPort());
   }
 
   async stop(): Promise<void> {

@@ -2,10 +2,10 @@
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createSecureServer, type ServerOptions } from "node:https";
-import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { runCheck, type CheckOptions } from "../../src/check/run-check.ts";
+import { lastingPort } from "./free-ports.ts";
 
 export type Message = { type: string; messageId?: string; userId?: string };
 export type Answer = (message: Message, response: ServerResponse, done: Message[]) => void;
@@ -42,13 +42,14 @@ export async function receiver({
     if (body !== "") onMessage(JSON.parse(body) as Message, response, done);
   };
   const server = tls === undefined ? createServer(listener) : createSecureServer(tls, listener);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  // No other test gets its port when it ends.
+  const port = await lastingPort();
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   const close = (): void => {
     server.close();
     server.closeAllConnections();
   };
   onTestFinished(close);
-  const { port } = server.address() as AddressInfo;
   return { url: `${tls === undefined ? "http" : "https"}://127.0.0.1:${port}`, close };
 }
 

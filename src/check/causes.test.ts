@@ -66,7 +66,7 @@ test("a receiver whose answers have no end is told so, and not that it takes lon
       response.socket?.write("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nok");
     },
   });
-  const found = await verdicts(url, { timeoutMs: 500, only: ["answers", "in-time"] });
+  const found = await verdicts(url, { timeoutMs: 1_500, only: ["answers", "in-time"] });
   const detail = expect.stringContaining("give every answer a Content-Length");
   expect(found).toMatchObject({ answers: { detail }, "in-time": { detail } });
   expect(found["in-time"]?.detail).not.toContain("do the work afterwards");

@@ -454,16 +454,19 @@ test("a receiver that ignores everything after a copy is not told that it confus
 });
 
 test("a receiver that is too slow for four messages at once is checked, one after the other", async () => {
-  let last: Promise<unknown> = Promise.resolve();
+  let isBusy = false;
   const { url } = await receiver({
     async onMessage(message, response, done) {
-      last = last.then(() => wait(290));
-      await last;
+      // What comes meanwhile is not answered in time.
+      if (isBusy) return;
+      isBusy = true;
+      await wait(50);
+      isBusy = false;
       accept(message, response, done);
     },
   });
   const only = ["types", "unicode", "unknown-type"];
-  expect(await verdicts(url, { timeoutMs: 600, only })).toMatchObject({
+  expect(await verdicts(url, { timeoutMs: 3_000, only })).toMatchObject({
     types: { verdict: "pass" },
     unicode: { verdict: "pass" },
     "unknown-type": { verdict: "pass" },

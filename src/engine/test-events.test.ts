@@ -80,14 +80,15 @@ test("a stop ends all attempts", async () => {
 });
 
 test("an attempt says whether a delivery would be tried again", async () => {
-  const { url } = await receiver(({ response }, count) => {
-    if (count === 1) response.writeHead(400).end();
-    if (count === 2) response.writeHead(503).end();
-  });
-  const { tests } = startTestEvents([url], 50);
+  const { url } = await receiver(({ response }, count) =>
+    response.writeHead(count === 1 ? 400 : 503).end(),
+  );
+  const { url: silent } = await receiver(() => {});
+  const { tests } = startTestEvents([url]);
+  const { tests: impatient } = startTestEvents([silent], 50);
   const seen = [];
-  for (const _ of [1, 2, 3]) {
-    const [attempt] = unwrap(await tests.send(id, undefined)).attempts;
+  for (const one of [tests, tests, impatient]) {
+    const [attempt] = unwrap(await one.send(id, undefined)).attempts;
     seen.push([attempt?.outcome, attempt?.retryable]);
   }
   expect(seen).toEqual([

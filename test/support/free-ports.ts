@@ -13,13 +13,22 @@ export async function lastingPorts(): Promise<string[]> {
 }
 
 /**
+ * Each worker of the tests has its own, so two tests that run at the same time never have the same
+ * port. A run begins anywhere among them: a run before may have left connections that still close.
+ */
+const portsOfWorker = 1_375;
+const firstPort = 10_000 + portsOfWorker * (Number(process.env["VITEST_POOL_ID"] ?? 0) % 16);
+let taken = Math.floor(Math.random() * portsOfWorker);
+
+/**
  * A port for a server that ends and starts again on it. Between the two, the system may give a port
  * that it has picked itself to any other program, to a connection that leaves too. It picks none
  * below 32,768.
  */
 export async function lastingPort(): Promise<number> {
   for (;;) {
-    const port = 10_000 + Math.floor(Math.random() * 22_000);
+    taken += 1;
+    const port = firstPort + (taken % portsOfWorker);
     const server = createServer().listen(port, "127.0.0.1");
     const isFree = await once(server, "listening").then(
       () => true,

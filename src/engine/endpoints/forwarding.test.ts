@@ -112,8 +112,11 @@ describe("a forward", () => {
       if (count === 2) response.socket?.end("SSH-2.0\r\n");
       if (count === 3) response.end("x".repeat(1024 * 1024 + 1));
     });
-    const { at, record } = await behind(`${url}?token=t0k`, {}, { forwardTimeoutMs: 100 });
-    const answerOf = async () => {
+    const { url: silent } = await receiver(() => {});
+    const token = "?token=t0k";
+    const answering = await behind(`${url}${token}`, {}, { forwardTimeoutMs: 3_600_000 });
+    const hanging = await behind(`${silent}${token}`, {}, { forwardTimeoutMs: 100 });
+    const answerOf = async ({ at }: { at: string } = answering) => {
       const seen = await askWithNode(at);
       return "failed" in seen ? seen.failed : `${seen.status} ${seen.body}`;
     };
@@ -122,8 +125,11 @@ describe("a forward", () => {
     );
     expect(await answerOf()).toMatch(/^502 .*The response is not HTTP: it begins with/);
     expect(await answerOf()).toMatch(/^502 .*\?token=left-out is larger than 1 MB/);
-    expect(await answerOf()).toMatch(/^504 .*"forward_timeout".*No complete response within 0.1 s/);
-    expect(record().map(({ status, forwarded }) => [status, forwarded[0]?.outcome])).toEqual([
+    expect(await answerOf(hanging)).toMatch(
+      /^504 .*"forward_timeout".*No complete response within 0.1 s/,
+    );
+    const record = [...answering.record(), ...hanging.record()];
+    expect(record.map(({ status, forwarded }) => [status, forwarded[0]?.outcome])).toEqual([
       [502, "connection_error"],
       [502, "connection_error"],
       [502, "success"],

@@ -57,11 +57,10 @@ test("an attempt that cannot be recorded is told with its reason while nothing c
     areas.push(...changes.map(({ area }) => area));
     void app.call("stats.get", {}).then(({ trouble }) => told.push(trouble));
   });
-  const waiting = new Promise<ServerResponse>((resolve) => {
-    receiver.answer = resolve;
-  });
+  const waiting: ServerResponse[] = [];
+  receiver.answer = (response) => void waiting.push(response);
   const id = await app.send();
-  const response = await waiting;
+  const response = await until(() => waiting[0]);
   // With this line everything was told that was before it.
   await app.call("sources.create", { name: "Another" });
   await until(() => areas.includes("sources"));

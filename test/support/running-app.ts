@@ -229,16 +229,20 @@ export function outcomeOf({ round, outcome, response }: Attempt): string {
 }
 
 /**
- * Waits for something that comes by itself; fails with the test's time. Looks often, and leaves the
+ * Waits for something that comes by itself, for four minutes. Looks often, and leaves the
  * processor to others in between.
  */
 export async function until<Value>(
   look: () => Promise<Value | undefined | false> | Value | undefined | false,
 ): Promise<Value> {
+  // It is less than a test has, so that the report shows which wait had no end.
+  const stuck = new Error("What is waited for has not come in four minutes.");
+  const endsAt = performance.now() + 240_000;
   // Whoever looks costs time that what is waited for may need.
   for (let pauseMs = 2; ; pauseMs = Math.min(1.3 * pauseMs, 30)) {
     const seen = await look();
     if (seen !== undefined && seen !== false) return seen;
+    if (performance.now() > endsAt) throw stuck;
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }

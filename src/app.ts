@@ -202,7 +202,7 @@ function pipelineOf(parts: Parts, ending: AbortSignal): Pipeline {
     peakRequests: () => ingest.peakRequests,
     changes,
     settle: createSettle({ ...core, ...delivery, ending }),
-    trouble: () => store.trouble() ?? clock.trouble,
+    trouble: () => store.trouble(),
     deliveryTrouble: () => delivery.thread?.trouble ?? null,
     rates: observed.metrics.rates,
     reset: createReset({

@@ -71,6 +71,8 @@ test("an attempt that cannot be recorded is told with its reason while nothing c
   response.end();
   expect(await until(() => told.at(-1) ?? undefined)).toMatch(/locked by another program/);
   expect((await app.delivery(id)).state).toBe("sending");
+  // Neither is the time of the clock stored.
+  expect(await app.refused("clock.set", { mode: "real" })).toMatchObject({ status: 503 });
   other.exec("ROLLBACK");
   other.close();
   await until(() => told.at(-1) === null);

@@ -7,7 +7,6 @@
  */
 
 import { invalid, type Problem } from "../../domain/problem.ts";
-import { storeFailure } from "../store-failure.ts";
 import {
   monotonic,
   startIdleTimer,
@@ -75,7 +74,6 @@ export class PipelineClock implements Clock {
   readonly #advances: Advances;
   /** The latest time that may be shown before it has to be stored. */
   #savedUpTo = Infinity;
-  #trouble: Problem | null = null;
   #stopped = false;
 
   constructor(options: PipelineClockOptions) {
@@ -128,11 +126,6 @@ export class PipelineClock implements Clock {
     this.#disarm();
     this.#saveTimer?.cancel();
     this.#saveOrReport();
-  }
-
-  /** Why the store refused the time when it was last stored; null when it did not. */
-  get trouble(): Problem | null {
-    return this.#trouble;
   }
 
   now(): number {
@@ -335,19 +328,13 @@ export class PipelineClock implements Clock {
   #save(): void {
     const now = this.#read();
     this.#savedUpTo = this.#stopped ? Infinity : now + this.#speed * saveEveryMs;
-    try {
-      this.#options.store.saveClock({
-        now,
-        wallAt: wallClockNow(),
-        mode: this.#mode,
-        speed: this.#speed,
-        ...(this.#stopped ? { stopped: true } : {}),
-      });
-    } catch (error) {
-      this.#trouble = storeFailure(error);
-      throw error;
-    }
-    this.#trouble = null;
+    this.#options.store.saveClock({
+      now,
+      wallAt: wallClockNow(),
+      mode: this.#mode,
+      speed: this.#speed,
+      ...(this.#stopped ? { stopped: true } : {}),
+    });
   }
 
   #saveOrReport(): void {

@@ -35,6 +35,13 @@ const lookedAtMs = 100;
 const checkAfterMs = 1_000;
 const checkAgainMs = 60_000;
 
+/**
+ * How long a write waits for the lock of another program, whose checkpoint or read takes less.
+ * Everybody else waits meanwhile, so only the first one does: until a write succeeds again, each
+ * fails at once.
+ */
+export const lockTimeoutMs = 1_000;
+
 /** A full disk often has room for one page more. */
 const triedBytes = 256 * 1024;
 
@@ -311,7 +318,11 @@ export class StoreHealth {
     const before = this.trouble?.message;
     if (change.moved !== undefined) this.#moved = change.moved;
     if (change.damage !== undefined) this.#damage = change.damage;
-    if (change.failing !== undefined) this.#failing = change.failing;
+    if (change.failing !== undefined) {
+      this.#failing = change.failing;
+      const waitMs = change.failing === null ? lockTimeoutMs : 0;
+      if (this.#db.open) this.#db.pragma(`busy_timeout = ${waitMs}`);
+    }
     if (this.trouble?.message !== before) this.#onChange();
   }
 }

@@ -297,6 +297,27 @@ test.each<[where: string, fail: (data: string) => void]>([
   },
 );
 
+test("only the first write waits for the lock of another program, until one succeeds again", () => {
+  const data = temporaryDirectory();
+  const { db, store, health } = openTestStore(data);
+  const waitMs = (): unknown => db.pragma("busy_timeout", { simple: true });
+  const other = new Database(join(data, dataFileName));
+  other.exec("BEGIN IMMEDIATE");
+  expect(waitMs()).toBe(1000);
+  const time = { now: 5, wallAt: 6, mode: "paused", speed: 1 } as const;
+  expect(() => store.saveClock(time)).toThrow("locked");
+  expect(waitMs()).toBe(0);
+  expect(() => store.saveClock(time)).toThrow("locked");
+  other.exec("ROLLBACK");
+  other.close();
+  health.tick();
+  expect([store.trouble(), waitMs()]).toEqual([null, 1000]);
+  store.close();
+  // A failure may be reported after the end.
+  store.noteFailure(Object.assign(new Error("locked"), { code: "SQLITE_BUSY" }));
+  expect(store.trouble()).toMatchObject({ code: "store_unavailable" });
+});
+
 test("an end closes every file of the directory", () => {
   const data = temporaryDirectory();
   const store = openStore(data);

@@ -11,7 +11,7 @@ import Database from "better-sqlite3";
 import { DataInUse, OpenError } from "../app-errors.ts";
 import { createPrivateFile, makeDataDirectory } from "../data-directory.ts";
 import { acceptLoss, checkDataFile, framesOf, logOf, sizeOf } from "./data-file.ts";
-import { StoreHealth } from "./health.ts";
+import { lockTimeoutMs, StoreHealth } from "./health.ts";
 import { checkedAtStart, faultsIn, isDamage } from "./integrity.ts";
 import { compilingLate } from "./late-statements.ts";
 import { readMarker, writeMarker, type Marker } from "./marker.ts";
@@ -26,9 +26,6 @@ const applicationId = 0x484b5944;
 
 export const dataFileName = "hookyard.db";
 export const lockFileName = "hookyard.lock";
-
-/** A checkpoint, or a read by another program, takes less. */
-const lockTimeoutMs = 1000;
 
 export function openDatabase(data: string): OpenedDatabase {
   if (data === ":memory:") {

@@ -318,10 +318,11 @@ describe("the filter", () => {
     async ({ visit, open }) => {
       const { page } = await visit();
       const live = livePage(page);
-      await expect.poll(() => live.count()).toBe(12);
       await page.keyboard.press("/");
-      await page.keyboard.type("type:track ");
-      await page.keyboard.type("-state:delivered ");
+      // Half of a key is a text until the rest is written.
+      await page.keyboard.type("type:track -sta");
+      await expect.poll(() => page.evaluate<string>("location.hash")).toContain("text=-sta");
+      await page.keyboard.type("te:delivered ");
       await expect.poll(() => live.count()).toBe(3);
       await page.keyboard.type("cart");
       // A slow machine searches for a part of the word first, which is not in any of them either.
@@ -330,7 +331,6 @@ describe("the filter", () => {
       const place = await page.evaluate<string>("location.hash.slice(1)");
       const other = livePage((await open(place)).page);
       await other.nothing.getByText(whole).waitFor();
-
       await page.goBack();
       await live.matching.getByText("3 messages match").waitFor();
       await expect.poll(() => live.filter.inputValue()).toBe("");

@@ -20,12 +20,12 @@ import { useFeed } from "../../stores/live-data.ts";
 import { lacksToken } from "../../transport/call-error.ts";
 import { masked, unmasked } from "../../transport/secrets.ts";
 import { useExport } from "./export.ts";
-import { FilterField } from "./filter-field.tsx";
+import { FilterField, type OnFilter } from "./filter-field.tsx";
 import type { MessageRows } from "./message-rows.ts";
 
 type FilterBarProps = {
   filter: Filter;
-  onFilter: (filter: Filter) => void;
+  onFilter: OnFilter;
   input: RefObject<HTMLInputElement | null>;
   onLeave: () => void;
   rows: MessageRows | null;

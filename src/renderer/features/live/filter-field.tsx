@@ -31,9 +31,12 @@ import { unmasked } from "../../transport/secrets.ts";
 import { extractChips, textOf, withoutLast } from "./filter-text.ts";
 import { askedFor, choose, firstOf, suggest, type Suggestion, wordAtEnd } from "./suggestions.ts";
 
+/** `isWritten`: it comes of what is written in the field. */
+export type OnFilter = (filter: Filter, isWritten?: boolean) => void;
+
 type FilterFieldProps = {
   filter: Filter;
-  onChange: (filter: Filter) => void;
+  onChange: OnFilter;
   input: RefObject<HTMLInputElement | null>;
   /** Esc leads back to the list. */
   onLeave: () => void;
@@ -165,18 +168,18 @@ function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) 
   });
   const highlighted = chosen ?? (isAnswered ? firstOf(word, suggestions) : -1);
 
-  const apply = (next: Filter): void => {
+  const apply: OnFilter = (next, isWritten) => {
     window.clearTimeout(timer.current);
-    applyNow(next);
+    applyNow(next, isWritten);
   };
   const write = (written: string, all: boolean): void => {
     const { filter: taken, rest } = extractChips(written, filter, { all, goesOn });
     setDraft(rest);
     setChosen(null);
     const next = { ...taken, text: textOf(rest, goesOn) };
-    if (all || taken !== filter) return apply(next);
+    if (all || taken !== filter) return apply(next, true);
     window.clearTimeout(timer.current);
-    timer.current = window.setTimeout(() => apply(next), debounceMs);
+    timer.current = window.setTimeout(() => apply(next, rest !== ""), debounceMs);
   };
   const commit = (): void => {
     write(draft, true);
@@ -197,7 +200,7 @@ function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) 
     const { filter: taken, rest } = extractChips(next.draft, next.filter, { all: false, goesOn });
     setDraft(rest);
     setChosen(null);
-    apply({ ...taken, text: textOf(rest, goesOn) });
+    apply({ ...taken, text: textOf(rest, goesOn) }, true);
     setIsOpen(suggestion.kind === "key");
     input.current?.focus();
   };
@@ -280,9 +283,9 @@ function useFilterDraft({ filter, onChange, input, onLeave }: FilterFieldProps) 
  */
 function useAppliedFilter(
   filter: Filter,
-  onChange: (filter: Filter) => void,
+  onChange: OnFilter,
   onText: (text: string, isOwn: boolean) => void,
-): (next: Filter) => void {
+): OnFilter {
   const ownText = useRef(filter.text);
   const seen = useRef(JSON.stringify(filter));
   const isOwnChange = useRef(false);
@@ -297,11 +300,11 @@ function useAppliedFilter(
     onText(filter.text, isOwn);
     // oxlint-disable-next-line react-hooks/exhaustive-deps -- once for each filter
   }, [filter]);
-  return (next) => {
+  return (next, isWritten) => {
     ownText.current = next.text;
     if (JSON.stringify(unmasked(next)) === JSON.stringify(unmasked(filter))) return;
     isOwnChange.current = true;
-    onChange(next);
+    onChange(next, isWritten);
   };
 }
 

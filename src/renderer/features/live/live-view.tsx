@@ -34,6 +34,7 @@ import { openShareDialog } from "../share/share-dialog.tsx";
 import { Welcome } from "../welcome/welcome.tsx";
 import { exportItems, type OnRecord } from "./export.ts";
 import { FilterBar, Notice } from "./filter-bar.tsx";
+import type { OnFilter } from "./filter-field.tsx";
 import {
   filterOf,
   listFilterOf,
@@ -63,9 +64,9 @@ export function LiveView() {
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
 
   const { problem, listFilter, rows } = useMatches(filter, messages?.total);
-  const setFilter = (next: Filter): void => {
+  const setFilter: OnFilter = (next, isWritten = false) => {
     setMarked(new Set());
-    showFilter(next, filter);
+    showFilter(next, filter, isWritten);
   };
   const onRecord: OnRecord = (which, idsOf) => run(`record ${which}`, () => recordScenario(idsOf));
   const place = selected === null ? null : (rows?.positionOf(selected) ?? null);
@@ -191,11 +192,12 @@ function useListCommands(
 }
 
 /** Goes to the place with the filter. */
-function showFilter(next: Filter, before: Filter): void {
+function showFilter(next: Filter, before: Filter, isWritten: boolean): void {
   const { path, query, change, go } = usePlace.getState();
-  const isNewChip = JSON.stringify(next.values) !== JSON.stringify(before.values);
-  // While a text is written, the back button leads to what was there before it.
-  if (!isNewChip && before.text !== "" && next.text !== "") return change({ query: queryOf(next) });
+  // While a text is written, and where it becomes a chip, the back button leads to what was there
+  // before it.
+  if (isWritten && before.text !== "" && next.text !== before.text)
+    return change({ query: queryOf(next) });
   const merged = Object.entries({ ...query, ...queryOf(next) });
   go({
     view: "live",
@@ -219,7 +221,7 @@ type MessagesProps = {
   scrollTop: RefObject<number>;
   sourceName: (id: string) => string;
   error: Error | null;
-  onFilter: (filter: Filter) => void;
+  onFilter: OnFilter;
   onMark: (ids: ReadonlySet<string>) => void;
   onSelect: (id: string) => void;
   onPress: (id: string) => void;

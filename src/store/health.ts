@@ -320,10 +320,17 @@ export class StoreHealth {
     if (change.damage !== undefined) this.#damage = change.damage;
     if (change.failing !== undefined) {
       this.#failing = change.failing;
-      const waitMs = change.failing === null ? lockTimeoutMs : 0;
-      if (this.#db.open) this.#db.pragma(`busy_timeout = ${waitMs}`);
+      this.#waitForLocks(change.failing === null ? lockTimeoutMs : 0);
     }
     if (this.trouble?.message !== before) this.#onChange();
+  }
+
+  #waitForLocks(ms: number): void {
+    try {
+      this.#db.pragma(`busy_timeout = ${ms}`);
+    } catch {
+      // The disk fails or the database is closed, which is known: writes wait as long as before.
+    }
   }
 }
 

@@ -132,7 +132,7 @@ func TestOutage(t *testing.T) {
 }
 `,
     });
-    const { code, out } = await run("go", ["test", "-count=1", "./..."], directory);
+    const { code, out } = await run("go", ["test", "-vet=off", "-count=1", "./..."], directory);
     expect(out).toMatch(/^ok\s+shop\s/m);
     expect(logIn(directory)).toEqual(["began", "ended 0"]);
     expect(code).toBe(0);

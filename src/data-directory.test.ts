@@ -92,8 +92,9 @@ test.runIf(hasModes)(
       "certificates/authority.key.pem",
       "notes.sh",
     ])
-      writeFileSync(join(data, name), "", { mode: 0o755 });
-    chmodSync(data, 0o755);
+      writeFileSync(join(data, name), "");
+    for (const name of ["", ...readdirSync(data, { recursive: true, encoding: "utf8" })])
+      chmodSync(join(data, name), 0o755);
     expect(rightsFaultsOf(data)).toHaveLength(6);
     makeDataDirectory(data);
     expect(modeOf(data)).toBe("700");

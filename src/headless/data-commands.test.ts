@@ -151,9 +151,8 @@ test("doctor lists what is wrong with what to do, and ends with 1", async () => 
     "UPDATE message_counts SET n = n + 1; DELETE FROM messages WHERE id = 3; UPDATE deliveries SET state = 6 WHERE id = 1",
   );
   db.close();
-  writeFileSync(join(data, "token"), "x", { mode: 0o644 });
-  rmSync(join(data, "token"));
-  writeFileSync(join(data, "token"), "x", { mode: 0o644 });
+  writeFileSync(join(data, "token"), "x");
+  chmodSync(join(data, "token"), 0o644);
   const { code, out } = await hookyard("doctor", "--data", data, "--json");
   const { findings } = JSON.parse(out) as Examined;
   expect(code).toBe(1);

@@ -5,6 +5,7 @@
 
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { shellQuoted } from "../domain/shell-quoted.ts";
 import { explore as searchSchedules, type Explored } from "../explore/explore.ts";
 import { readExploration, type Exploration } from "../explore/explore-file.ts";
 import { CannotExplore } from "../explore/explored-receiver.ts";
@@ -127,7 +128,7 @@ async function search({ file, out, runs, minutes, seed: given, json }: Flags): P
     throw error;
   });
   printFound(path);
-  print(`\nWritten: ${path}  ${paint.faint(`hookyard run ${path} shows it again.`)}`);
+  print(`\nWritten: ${path}  ${paint.faint(`hookyard run ${shellQuoted(path)} shows it again.`)}`);
   return 1;
 }
 

@@ -246,7 +246,7 @@ Socket.prototype.connect = function (...to) {
 };`;
     writeFileSync(join(directory, "watch.mjs"), watch);
     const running = serveIn(
-      { NODE_OPTIONS: `--import ${join(directory, "watch.mjs")}` },
+      { NODE_OPTIONS: `--import "${join(directory, "watch.mjs")}"` },
       "--data",
       ":memory:",
       ...freePorts,
@@ -309,7 +309,7 @@ Socket.prototype.connect = function (...to) {
       'import { Server } from "node:net"; Server.prototype.close = () => { throw new Error("planted"); };',
     );
     const running = serveIn(
-      { NODE_OPTIONS: `--import ${join(directory, "fault.mjs")}` },
+      { NODE_OPTIONS: `--import "${join(directory, "fault.mjs")}"` },
       ...["--data", directory, ...freePorts, "--json"],
     );
     await running.line();
@@ -343,7 +343,7 @@ Socket.prototype.connect = function (...to) {
       'process.on("SIGUSR2", () => { Promise.reject(new Error("planted rejection")); throw new Error("planted error"); });',
     );
     const running = serveIn(
-      { NODE_OPTIONS: `--import ${join(directory, "fault.mjs")}` },
+      { NODE_OPTIONS: `--import "${join(directory, "fault.mjs")}"` },
       "--data",
       ":memory:",
       ...freePorts,

@@ -96,7 +96,7 @@ test.runIf(process.platform === "linux")(
       ...process.env,
       DISPLAY: ":0",
       PATH: `${directory}:${process.env["PATH"]}`,
-      NODE_OPTIONS: `--import ${join(directory, "nobody.mjs")}`,
+      NODE_OPTIONS: `--import "${join(directory, "nobody.mjs")}"`,
       ELECTRON_OVERRIDE_DIST_PATH: join(directory, "dist"),
       ELECTRON_MIRROR: `http://127.0.0.1:${(mirror.address() as AddressInfo).port}/`,
       electron_config_cache: join(directory, "cache"),
@@ -127,7 +127,7 @@ test.runIf(process.platform === "linux")(
     const { child } = spawnStart([], {
       ...process.env,
       DISPLAY: ":0",
-      NODE_OPTIONS: `--import ${join(directory, "nobody.mjs")}`,
+      NODE_OPTIONS: `--import "${join(directory, "nobody.mjs")}"`,
       ELECTRON_OVERRIDE_DIST_PATH: directory,
     });
     let output = "";

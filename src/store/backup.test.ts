@@ -367,7 +367,7 @@ test.skipIf(process.platform === "win32")(
       await expect(backup).rejects.toThrow(sentence);
     }
     expect(() => withoutRights(() => examineData(data))).toThrow(sentence);
-    chmodSync(data, 0o700);
+    for (const directory of [data, join(data, "certificates")]) chmodSync(directory, 0o700);
   },
 );
 

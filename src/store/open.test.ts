@@ -444,6 +444,7 @@ describe("said in a sentence", () => {
     giveAway(data);
     chmodSync(join(data, "certificates"), 0);
     expect(withoutRights(() => refusal(data))).toMatch(/certificates cannot be opened for writing/);
+    chmodSync(join(data, "certificates"), 0o700);
   });
 
   test.skipIf(process.platform === "win32")("that the file is read-only", () => {

@@ -355,7 +355,7 @@ test("one that stores nothing is found by the environment, one that was killed i
   expect(second).toMatchObject({
     code: 1,
     errors: expect.stringMatching(
-      /^The data in \S+ is in use by a running Hookyard \(hookyard serve, process \d+, http:\S+\)\. hookyard open shows it\./,
+      /^The data in .+ is in use by a running Hookyard \(hookyard serve, process \d+, http:\S+\)\. hookyard open shows it\./,
     ),
   });
   killed.kill("SIGKILL");

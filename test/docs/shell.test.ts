@@ -11,6 +11,7 @@ import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { createApp } from "../../src/app.ts";
 import type { AnswerOf, CallName, InputOf } from "../../src/contract/contract.ts";
+import { shellQuoted } from "../../src/domain/shell-quoted.ts";
 import { createControlPort } from "../../src/headless/http-api.ts";
 import { createStaticPages } from "../../src/headless/static-pages.ts";
 import { program } from "../support/program.ts";
@@ -48,7 +49,7 @@ async function startProgram() {
     ["http://127.0.0.1:4700", addresses.ingestUrl],
     ["http://127.0.0.1:4701", uiUrl],
     ["http://127.0.0.1:4702", addresses.endpointsUrl],
-    ["~/.local/share/hookyard", folder],
+    ["~/.local/share/hookyard", shellQuoted(folder)],
     ["npx hookyard", `"${process.execPath}" "${program}"`],
   ]);
   return {

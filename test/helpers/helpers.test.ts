@@ -31,15 +31,14 @@ function projectWith(helper: string, path: string, files: Record<string, string>
 
 /** Like npx, it passes no signal on. `log` says which programs began and which ended by themselves. */
 function run(command: string, args: string[], cwd: string): Promise<{ code: number; out: string }> {
-  const script = join(cwd, "program");
   writeFileSync(
-    script,
+    join(cwd, "program"),
     `#!/bin/sh\ntrap "" INT\necho began >> "${cwd}/log"\n"${process.execPath}" "${program}" "$@"\necho ended $? >> "${cwd}/log"\n`,
     { mode: 0o755 },
   );
   const env = {
     ...process.env,
-    HOOKYARD_COMMAND: script,
+    HOOKYARD_COMMAND: "./program",
     GOFLAGS: "-mod=mod",
     GOTOOLCHAIN: "local",
   };

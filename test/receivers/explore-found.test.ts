@@ -40,7 +40,7 @@ const startWrong = (bug: { is: "counts a copy" | "refuses a copy" }): Promise<st
   });
 
 test("a second search keeps the test of another bug, and writes the same one once", async () => {
-  const out = mkdtempSync(join(tmpdir(), "hookyard-explore-"));
+  const out = mkdtempSync(join(tmpdir(), "hookyard explore-"));
   onTestFinished(() => rmSync(out, { recursive: true }));
   const bug: { is: "counts a copy" | "refuses a copy" } = { is: "counts a copy" };
   const origin = await startWrong(bug);
@@ -57,7 +57,7 @@ explore:
   const written = async (): Promise<string | undefined> => {
     const ended = await runInProcess(["explore", file, "--out", out]);
     expect(ended.code, ended.err).toBe(1);
-    return /^Written: (\S+)/m.exec(ended.out)?.[1];
+    return /^Written: (.+) {2}hookyard run '\1' shows it again\.$/m.exec(ended.out)?.[1];
   };
   expect(await written()).toBe(join(out, "rows-seed-1.yaml"));
   const first = readFileSync(join(out, "rows-seed-1.yaml"), "utf8");

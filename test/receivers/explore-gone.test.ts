@@ -68,7 +68,7 @@ async function startSupervisor(
   onTestFinished(() => void supervisor.close());
   const url = `http://127.0.0.1:${(supervisor.address() as AddressInfo).port}`;
   // Without Node's `fetch`, whose load is half of the time of the command.
-  const restart = `${process.execPath} -e "require('http').get('${url}')"`;
+  const restart = `"${process.execPath}" -e "require('http').get('${url}')"`;
   return { effects: `${url}/rows`, restart };
 }
 

@@ -2,6 +2,7 @@
  * The same file and the same seed give the same report, byte for byte, however busy the machine is.
  */
 
+import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { startInMemory } from "../../src/app.ts";
 import { typedCalls } from "../../src/scenarios/run/pipeline.ts";
@@ -73,7 +74,7 @@ async function several(times: number): Promise<string[]> {
 }
 
 test("so do two processes", async () => {
-  const cwd = new URL("../../resources/scenarios", import.meta.url).pathname;
+  const cwd = fileURLToPath(new URL("../../resources/scenarios", import.meta.url));
   const args = ["run", "--json", "--seed", "5", "flaky.yaml", "one-of-three-down.yaml"];
   const [one, other] = await Promise.all([runHookyard(args, { cwd }), runHookyard(args, { cwd })]);
   expect(one?.out).toBe(other?.out);

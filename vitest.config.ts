@@ -2,6 +2,15 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
+/** These say how the tests run, and not how Hookyard does. */
+const ofTests = /^HOOKYARD_(?:ATTACK_SEED|CHROMIUM|MUTATE|MUTATE_TEST|SLOW_PAGES)$/;
+// The environment of a user of Hookyard says nothing to the programs that the tests start, and no
+// proxy of the network gets what they send to this machine.
+for (const name of Object.keys(process.env))
+  if (/^(?:HOOKYARD_.+|FORCE_COLOR|GITHUB_ACTIONS)$/.test(name) && !ofTests.test(name))
+    delete process.env[name];
+process.env["NO_PROXY"] = process.env["no_proxy"] = "localhost,127.0.0.1";
+
 /** Only for what never ends: a machine with other work to do must not decide about a test. */
 const patienceMs = 300_000;
 const shared = {

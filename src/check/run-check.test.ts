@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { shellQuoted } from "../domain/shell-quoted.ts";
 import { createTrust } from "../engine/deliver/dial.ts";
 import { readScenario } from "../scenarios/file/read-scenario.ts";
 import { runRead } from "../scenarios/run/run-scenario.ts";
@@ -219,7 +220,7 @@ test("a receiver that did the work, answered 5xx and did it again at the retry i
     },
   });
   writeFileSync(file, "[]");
-  const command = `PASSWORD=p4ss; cat '${file}'`;
+  const command = `PASSWORD=p4ss; cat ${shellQuoted(file)}`;
   const { checks } = await runCheck({ url, effects: { command }, seed: 7, ...unavailable });
   expect(JSON.stringify(checks)).not.toContain("p4ss");
   vi.stubEnv("HOOKYARD_EFFECTS_COMMAND", command);

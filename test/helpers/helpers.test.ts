@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { program } from "../support/program.ts";
+import { programInShell } from "../support/program.ts";
 
 const helpers = fileURLToPath(new URL("../../resources/helpers/", import.meta.url));
 
@@ -33,7 +33,7 @@ function projectWith(helper: string, path: string, files: Record<string, string>
 function run(command: string, args: string[], cwd: string): Promise<{ code: number; out: string }> {
   writeFileSync(
     join(cwd, "program"),
-    `#!/bin/sh\ntrap "" INT\necho began >> "${cwd}/log"\n"${process.execPath}" "${program}" "$@"\necho ended $? >> "${cwd}/log"\n`,
+    `#!/bin/sh\ntrap "" INT\necho began >> log\n${programInShell} "$@"\necho ended $? >> log\n`,
     { mode: 0o755 },
   );
   const env = {

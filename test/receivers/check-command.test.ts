@@ -12,7 +12,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { runCheck } from "../../src/check/run-check.ts";
 import { runHookyard } from "../scenarios/run-hookyard.ts";
 import { runInProcess } from "../support/in-process.ts";
-import { program } from "../support/program.ts";
+import { nodeInShell, program } from "../support/program.ts";
 import { startRawReceiver } from "../support/raw-receiver.ts";
 import { receivers, startReceiver, type RunningReceiver } from "./receivers.ts";
 import type { CheckReport } from "../../src/check/outcome.ts";
@@ -114,7 +114,7 @@ describe("the command", () => {
 
   test("ends with 0 for a right receiver, and takes effects from a command", async () => {
     const there = await started("node: keep-alive");
-    const ask = `"${process.execPath}" -e "fetch('${there.effectsUrl}').then(async (a) => console.log(await a.text()))"`;
+    const ask = `${nodeInShell} -e "fetch('${there.effectsUrl}').then(async (a) => console.log(await a.text()))"`;
     const { code, out } = await runInProcess([
       "check",
       there.url,

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
+import { shellQuoted } from "../../src/domain/shell-quoted.ts";
 import { readExploration } from "../../src/explore/explore-file.ts";
 import { Runner } from "../../src/explore/runner.ts";
 import type { Step } from "../../src/explore/schedule.ts";
@@ -54,10 +55,12 @@ explore:
   vary: { together: 0, lostAnswers: 0, delays: [] }
 `,
   );
-  const written = async (): Promise<string | undefined> => {
+  const written = async (): Promise<string> => {
     const ended = await runInProcess(["explore", file, "--out", out]);
     expect(ended.code, ended.err).toBe(1);
-    return /^Written: (.+) {2}hookyard run '\1' shows it again\.$/m.exec(ended.out)?.[1];
+    const [, path = ""] = /^Written: (.+?) {2}/m.exec(ended.out) ?? [];
+    expect(ended.out).toContain(`  hookyard run ${shellQuoted(path)} shows it again.`);
+    return path;
   };
   expect(await written()).toBe(join(out, "rows-seed-1.yaml"));
   const first = readFileSync(join(out, "rows-seed-1.yaml"), "utf8");

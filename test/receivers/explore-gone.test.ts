@@ -12,6 +12,7 @@ import { readExploration } from "../../src/explore/explore-file.ts";
 import { scenarioOf } from "../../src/explore/scenario.ts";
 import { lastingPort } from "../support/free-ports.ts";
 import { runInProcess } from "../support/in-process.ts";
+import { nodeInShell } from "../support/program.ts";
 
 /**
  * An order that is refunded already ends it, one that is late after its answer, and what it has done
@@ -68,7 +69,7 @@ async function startSupervisor(
   onTestFinished(() => void supervisor.close());
   const url = `http://127.0.0.1:${(supervisor.address() as AddressInfo).port}`;
   // Without Node's `fetch`, whose load is half of the time of the command.
-  const restart = `"${process.execPath}" -e "require('http').get('${url}')"`;
+  const restart = `${nodeInShell} -e "require('http').get('${url}')"`;
   return { effects: `${url}/rows`, restart };
 }
 

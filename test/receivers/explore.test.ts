@@ -18,6 +18,7 @@ import { exploreCommand } from "../../src/headless/explore-command.ts";
 import { runHookyard } from "../scenarios/run-hookyard.ts";
 import { lastingPort } from "../support/free-ports.ts";
 import { runInProcess } from "../support/in-process.ts";
+import { nodeInShell } from "../support/program.ts";
 import {
   shops,
   startShop,
@@ -177,7 +178,7 @@ test.concurrent("a lost answer before a real restart is found, and its scenario 
   atEnd(() => void supervisor.close());
   const supervisorUrl = `http://127.0.0.1:${(supervisor.address() as AddressInfo).port}`;
   // Without Node's `fetch`, whose load is half of the time of the command.
-  const restart = `"${process.execPath}" -e "require('http').get('${supervisorUrl}')"`;
+  const restart = `${nodeInShell} -e "require('http').get('${supervisorUrl}')"`;
   const text = fileOf(shop, {
     restart: JSON.stringify(restart),
     messages: "\n    - { type: track, event: Paid }",

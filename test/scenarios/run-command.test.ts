@@ -16,7 +16,7 @@ import { shareApi } from "../../src/share/share-file.ts";
 import { readXml, wrongWithJunit } from "./junit-schema.ts";
 import { runHookyard, startHookyard } from "./run-hookyard.ts";
 import { runInProcess } from "../support/in-process.ts";
-import { program } from "../support/program.ts";
+import { programInShell } from "../support/program.ts";
 
 const before = process.cwd();
 let directory: string;
@@ -397,7 +397,7 @@ steps:
     const [step] = action.runs.steps;
     await writeFile(
       join(directory, "npx"),
-      `#!/bin/sh\n[ "$1 $2" = "--no-install hookyard" ] || exit 9\nshift 2\nexec "${process.execPath}" "${program}" "$@"\n`,
+      `#!/bin/sh\n[ "$1 $2" = "--no-install hookyard" ] || exit 9\nshift 2\nexec ${programInShell} "$@"\n`,
       { mode: 0o755 },
     );
     expect(Object.values(step?.env ?? {})).toEqual(["${{ inputs.files }}", "${{ inputs.junit }}"]);

@@ -1,6 +1,7 @@
-/** The command line, as a file for Node to run. */
+/** The command line: as a file for Node to run, and as words for a shell. */
 
 import { fileURLToPath } from "node:url";
+import { shellQuoted } from "../../src/domain/shell-quoted.ts";
 import {
   cliFile,
   fingerprintOfSources,
@@ -19,3 +20,8 @@ export const isBuilt =
 export const program = isBuilt
   ? cliFile
   : fileURLToPath(new URL("../../src/headless/cli.ts", import.meta.url));
+
+/** The directory of this checkout may have any name. */
+export const nodeInShell = shellQuoted(process.execPath);
+
+export const programInShell = `${nodeInShell} ${shellQuoted(program)}`;

@@ -11,9 +11,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { portRequest } from "../../../src/contract/port-messages.ts";
+import { shellQuoted } from "../../../src/domain/shell-quoted.ts";
 import { root } from "../../../src/launch/build.ts";
 import { startDesktop } from "./desktop-process.ts";
 import { freePorts } from "../../support/free-ports.ts";
+import { nodeInShell } from "../../support/program.ts";
 
 const register = fileURLToPath(new URL("electron-stand-in/register.ts", import.meta.url));
 
@@ -21,7 +23,7 @@ test.skipIf(process.platform === "win32")(
   "the window shows the page of Vite's server over its port, and SIGTERM ends the loop with the desktop host",
   async () => {
     const directory = mkdtempSync(join(tmpdir(), "hookyard-dev-desktop-"));
-    const runtime = `#!/bin/sh\necho "page $ELECTRON_RENDERER_URL"\nexec "${process.execPath}" --import "${register}" "$@"\n`;
+    const runtime = `#!/bin/sh\necho "page $ELECTRON_RENDERER_URL"\nexec ${nodeInShell} --import ${shellQuoted(register)} "$@"\n`;
     writeFileSync(join(directory, "electron"), runtime, { mode: 0o755 });
     const child = spawn(
       process.execPath,

@@ -6,7 +6,7 @@
 import { readFileSync } from "node:fs";
 import { Agent } from "node:http";
 import { connect } from "node:net";
-import { afterEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { Analytics } from "../../src/client/client.ts";
 import type { AnalyticsOptions } from "../../src/client/client.ts";
 import { answering, ok, stopAll } from "../support/sending.ts";
@@ -14,7 +14,8 @@ import { answering, ok, stopAll } from "../support/sending.ts";
 afterEach(stopAll);
 
 // The captures were taken there.
-process.env["TZ"] = "UTC";
+beforeAll(() => void vi.stubEnv("TZ", "UTC"));
+afterAll(() => void vi.unstubAllEnvs());
 
 function capturedRequest(name: string): string {
   const requests = readFileSync(new URL(`./wire/${name}.http`, import.meta.url), "latin1").split(

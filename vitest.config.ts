@@ -9,6 +9,11 @@ const ofTests = /^HOOKYARD_(?:ATTACK_SEED|CHROMIUM|MUTATE|MUTATE_TEST|SLOW_PAGES
 for (const name of Object.keys(process.env))
   if (/^(?:HOOKYARD_.+|FORCE_COLOR|GITHUB_ACTIONS)$/.test(name) && !ofTests.test(name))
     delete process.env[name];
+// Java has its variables and the names of files in the encoding of the locale.
+if (process.platform === "linux") {
+  delete process.env["LC_ALL"];
+  process.env["LC_CTYPE"] = "C.UTF-8";
+}
 process.env["NO_PROXY"] = process.env["no_proxy"] = "localhost,127.0.0.1";
 
 /** Only for what never ends: a machine with other work to do must not decide about a test. */

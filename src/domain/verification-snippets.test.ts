@@ -29,8 +29,7 @@ const signature = createHmac("sha1", secret).update(body).digest("hex");
 /** Starts the snippet on a free port, and answers where it listens. */
 async function start(command: string, given: readonly string[]): Promise<string> {
   const child = spawn(command, given, {
-    // Java reads its environment in the encoding of the locale.
-    env: { ...process.env, LC_ALL: "C.UTF-8", SHARED_SECRET: secret, PORT: "0" },
+    env: { ...process.env, SHARED_SECRET: secret, PORT: "0" },
     stdio: ["ignore", "pipe", "pipe"],
   });
   running.push(child);

@@ -14,6 +14,7 @@ import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { certificate } from "../../test/support/raw-receiver.ts";
 import { startReceiver } from "../../test/support/webhook-receiver.ts";
@@ -246,7 +247,7 @@ Socket.prototype.connect = function (...to) {
 };`;
     writeFileSync(join(directory, "watch.mjs"), watch);
     const running = serveIn(
-      { NODE_OPTIONS: `--import "${join(directory, "watch.mjs")}"` },
+      { NODE_OPTIONS: `--import ${pathToFileURL(join(directory, "watch.mjs")).href}` },
       "--data",
       ":memory:",
       ...freePorts,
@@ -309,7 +310,7 @@ Socket.prototype.connect = function (...to) {
       'import { Server } from "node:net"; Server.prototype.close = () => { throw new Error("planted"); };',
     );
     const running = serveIn(
-      { NODE_OPTIONS: `--import "${join(directory, "fault.mjs")}"` },
+      { NODE_OPTIONS: `--import ${pathToFileURL(join(directory, "fault.mjs")).href}` },
       ...["--data", directory, ...freePorts, "--json"],
     );
     await running.line();
@@ -343,7 +344,7 @@ Socket.prototype.connect = function (...to) {
       'process.on("SIGUSR2", () => { Promise.reject(new Error("planted rejection")); throw new Error("planted error"); });',
     );
     const running = serveIn(
-      { NODE_OPTIONS: `--import "${join(directory, "fault.mjs")}"` },
+      { NODE_OPTIONS: `--import ${pathToFileURL(join(directory, "fault.mjs")).href}` },
       "--data",
       ":memory:",
       ...freePorts,

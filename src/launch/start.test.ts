@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { fingerprintOfSources, pagesStampFile, readStamp } from "./build.ts";
 import { freePorts } from "../../test/support/free-ports.ts";
@@ -96,7 +96,7 @@ test.runIf(process.platform === "linux")(
       ...process.env,
       DISPLAY: ":0",
       PATH: `${directory}:${process.env["PATH"]}`,
-      NODE_OPTIONS: `--import "${join(directory, "nobody.mjs")}"`,
+      NODE_OPTIONS: `--import ${pathToFileURL(join(directory, "nobody.mjs")).href}`,
       ELECTRON_OVERRIDE_DIST_PATH: join(directory, "dist"),
       ELECTRON_MIRROR: `http://127.0.0.1:${(mirror.address() as AddressInfo).port}/`,
       electron_config_cache: join(directory, "cache"),
@@ -127,7 +127,7 @@ test.runIf(process.platform === "linux")(
     const { child } = spawnStart([], {
       ...process.env,
       DISPLAY: ":0",
-      NODE_OPTIONS: `--import "${join(directory, "nobody.mjs")}"`,
+      NODE_OPTIONS: `--import ${pathToFileURL(join(directory, "nobody.mjs")).href}`,
       ELECTRON_OVERRIDE_DIST_PATH: directory,
     });
     let output = "";

@@ -233,19 +233,26 @@ export class StoreHealth {
     this.#set({ moved });
   }
 
-  #faultOfFiles(file: string): DataFault | null {
-    let size = 0;
-    for (const { path, is } of this.#files) {
+  #looksAtFiles() {
+    return this.#files.map(({ path, is }) => {
       // Asked once for both: it may be moved between two questions.
       const found = statSync(path, { throwIfNoEntry: false });
-      if (path === file) size = found?.size ?? 0;
-      if (identityIn(found) !== is) {
-        return new DataFault(
-          "DATA_MOVED",
-          `${path} ${found === undefined ? "has been moved or deleted" : "has been replaced"}. Hookyard has stopped writing. Put it back if it was moved; otherwise stop Hookyard, and start it with a restored copy or with another --data directory.`,
-        );
-      }
+      return { path, found, isOther: identityIn(found) !== is };
+    });
+  }
+
+  #faultOfFiles(file: string): DataFault | null {
+    let looks = this.#looksAtFiles();
+    // The data file is the first. It is named where its directory was moved between two of the looks.
+    if (looks.some(({ isOther }) => isOther)) looks = this.#looksAtFiles();
+    const other = looks.find(({ isOther }) => isOther);
+    if (other !== undefined) {
+      return new DataFault(
+        "DATA_MOVED",
+        `${other.path} ${other.found === undefined ? "has been moved or deleted" : "has been replaced"}. Hookyard has stopped writing. Put it back if it was moved; otherwise stop Hookyard, and start it with a restored copy or with another --data directory.`,
+      );
     }
+    const size = looks[0]?.found?.size ?? 0;
     this.#lostLog = this.#isLogLost();
     if (this.#lostLog) {
       return new DataFault(

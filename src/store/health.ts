@@ -233,7 +233,7 @@ export class StoreHealth {
     this.#set({ moved });
   }
 
-  #looksAtFiles() {
+  #lookAtFiles() {
     return this.#files.map(({ path, is }) => {
       // Asked once for both: it may be moved between two questions.
       const found = statSync(path, { throwIfNoEntry: false });
@@ -242,9 +242,9 @@ export class StoreHealth {
   }
 
   #faultOfFiles(file: string): DataFault | null {
-    let looks = this.#looksAtFiles();
+    let looks = this.#lookAtFiles();
     // The data file is the first. It is named where its directory was moved between two of the looks.
-    if (looks.some(({ isOther }) => isOther)) looks = this.#looksAtFiles();
+    if (looks.some(({ isOther }) => isOther)) looks = this.#lookAtFiles();
     const other = looks.find(({ isOther }) => isOther);
     if (other !== undefined) {
       return new DataFault(
